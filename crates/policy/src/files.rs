@@ -1,0 +1,174 @@
+//! File rules: which paths a command may read and write. [`FileSets::judge`] is the specification that every
+//! backend is held to; it is meant to be obvious, not fast.
+
+use crate::{AbsPath, Origin, PathPattern};
+
+/// One attempt on a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// To see what is there.
+    Read,
+    /// To change, create, rename or remove it.
+    Write,
+}
+
+/// What a file rule, or the lack of one, does to an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// The access goes through.
+    Allow,
+    /// The access is stopped.
+    Deny,
+}
+
+/// One entry of a file list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRule {
+    /// Which paths.
+    pub pattern: PathPattern,
+    /// Who said so.
+    pub origin: Origin,
+}
+
+/// The four file lists. The order within a list has no meaning.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileSets {
+    /// Writable. What may be written may be read as well, unless a narrower [`deny_read`](Self::deny_read)
+    /// says otherwise.
+    pub allow_write: Vec<FileRule>,
+    /// Never writable, whatever allows it.
+    pub deny_write: Vec<FileRule>,
+    /// Hidden.
+    pub deny_read: Vec<FileRule>,
+    /// Readable again inside something hidden.
+    pub allow_read: Vec<FileRule>,
+}
+
+/// The answer to one access, with the rule that decided it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileVerdict<'a> {
+    /// What happens to the access.
+    pub effect: Effect,
+    /// The deciding rule; `None` where no rule covers the path: reads are then allowed, writes denied.
+    pub rule: Option<&'a FileRule>,
+}
+
+impl FileSets {
+    /// What happens to one access on `path`.
+    ///
+    /// - A read is allowed unless a [`deny_read`](Self::deny_read) covers the path. Between a deny and an allow
+    ///   that both cover it the narrower (longer) wins; a tie denies.
+    /// - A write is allowed iff the path may be read, is under an [`allow_write`](Self::allow_write) and
+    ///   under no [`deny_write`](Self::deny_write).
+    pub fn judge(&self, access: Access, path: &AbsPath) -> FileVerdict<'_> {
+        let read = self.judge_read(path);
+        if access == Access::Read || read.effect == Effect::Deny {
+            return read;
+        }
+        let denied = narrowest(&self.deny_write, path);
+        let allowed = narrowest(&self.allow_write, path);
+        match (denied, allowed) {
+            (Some((_, rule)), _) => FileVerdict { effect: Effect::Deny, rule: Some(rule) },
+            (None, Some((_, rule))) => FileVerdict { effect: Effect::Allow, rule: Some(rule) },
+            (None, None) => FileVerdict { effect: Effect::Deny, rule: None },
+        }
+    }
+
+    fn judge_read(&self, path: &AbsPath) -> FileVerdict<'_> {
+        let Some((denied_at, deny)) = narrowest(&self.deny_read, path) else {
+            return FileVerdict { effect: Effect::Allow, rule: None };
+        };
+        let allowed = [&self.allow_read, &self.allow_write]
+            .into_iter()
+            .filter_map(|list| narrowest(list, path))
+            .max_by_key(|(at, _)| *at);
+        match allowed {
+            Some((at, rule)) if at > denied_at => FileVerdict { effect: Effect::Allow, rule: Some(rule) },
+            _ => FileVerdict { effect: Effect::Deny, rule: Some(deny) },
+        }
+    }
+
+    /// Every rule, whatever its list.
+    pub fn rules(&self) -> impl Iterator<Item = &FileRule> {
+        [&self.allow_write, &self.deny_write, &self.deny_read, &self.allow_read].into_iter().flatten()
+    }
+}
+
+/// The rule of `list` that covers `path` most narrowly, and how narrowly.
+fn narrowest<'a>(list: &'a [FileRule], path: &AbsPath) -> Option<(usize, &'a FileRule)> {
+    list.iter().filter_map(|rule| Some((rule.pattern.covers(path)?, rule))).max_by_key(|(at, _)| *at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Anchor;
+
+    fn rules(texts: &[&str]) -> Vec<FileRule> {
+        let anchor =
+            Anchor { base: AbsPath::new("/p").expect("absolute"), home: AbsPath::new("/home/u").ok() };
+        texts
+            .iter()
+            .map(|text| FileRule {
+                pattern: PathPattern::parse(text, &anchor).expect(text),
+                origin: Origin::flag("--test", text),
+            })
+            .collect()
+    }
+
+    fn check(sets: &FileSets, access: Access, path: &str, effect: Effect) {
+        let verdict = sets.judge(access, &AbsPath::new(path).expect("absolute"));
+        assert_eq!(verdict.effect, effect, "{access:?} {path}, decided by {:?}", verdict.rule);
+    }
+
+    /// The three rows of the source document's table, and the write rules.
+    #[test]
+    fn the_narrower_read_rule_wins_and_a_tie_denies() {
+        use {Access::*, Effect::*};
+        let home_hidden =
+            FileSets { deny_read: rules(&["~/"]), allow_read: rules(&["~/projects"]), ..FileSets::default() };
+        check(&home_hidden, Read, "/home/u/projects/x", Allow);
+        check(&home_hidden, Read, "/home/u/x", Deny);
+
+        let one_hidden =
+            FileSets { allow_read: rules(&["~/"]), deny_read: rules(&["~/.env"]), ..FileSets::default() };
+        check(&one_hidden, Read, "/home/u/.env", Deny);
+        check(&one_hidden, Read, "/home/u/x", Allow);
+
+        let wildcard =
+            FileSets { allow_read: rules(&["~/"]), deny_read: rules(&["~/**/.env"]), ..FileSets::default() };
+        check(&wildcard, Read, "/home/u/a/b/.env", Deny);
+
+        let tie = FileSets { allow_read: rules(&["~/x"]), deny_read: rules(&["~/x"]), ..FileSets::default() };
+        check(&tie, Read, "/home/u/x", Deny);
+    }
+
+    #[test]
+    fn a_deny_write_wins_whatever_allows_it() {
+        use {Access::*, Effect::*};
+        let sets = FileSets {
+            allow_write: rules(&[".", "./a/b/c"]),
+            deny_write: rules(&["./a"]),
+            ..FileSets::default()
+        };
+        check(&sets, Write, "/p/x", Allow);
+        check(&sets, Write, "/p/a/b/c", Deny);
+        check(&sets, Write, "/q", Deny);
+        check(&sets, Read, "/p/a/b/c", Allow);
+    }
+
+    #[test]
+    fn what_is_hidden_cannot_be_written_and_what_is_writable_can_be_read() {
+        use {Access::*, Effect::*};
+        let sets = FileSets {
+            allow_write: rules(&["~/work"]),
+            deny_read: rules(&["~/", "~/work/secret"]),
+            ..FileSets::default()
+        };
+        check(&sets, Read, "/home/u/work/x", Allow);
+        check(&sets, Write, "/home/u/work/x", Allow);
+        check(&sets, Read, "/home/u/work/secret", Deny);
+        check(&sets, Write, "/home/u/work/secret", Deny);
+        check(&sets, Read, "/home/u/other", Deny);
+    }
+}

@@ -1,0 +1,32 @@
+//! The vocabulary of Palisade: what a path, a pattern, a host, a policy, a verdict and a violation *are*.
+//!
+//! Everything else in the workspace speaks in these types. The crate is pure: it reads no file, asks no
+//! name server and runs no command, so every answer it gives can be reproduced from its arguments alone.
+//! Nothing here knows about settings files (`palisade-settings`) or about a backend (`palisade-bwrap`,
+//! `palisade-seatbelt`).
+//!
+//! Data flows one way: settings become a [`Policy`]; a policy resolved for one command on one machine is a
+//! [`Confinement`]; what enforces a confinement may report [`Violation`]s.
+#![forbid(unsafe_code)]
+
+mod address;
+mod confinement;
+mod files;
+mod host;
+mod network;
+mod origin;
+mod path;
+mod path_pattern;
+mod policy;
+mod violation;
+
+pub use address::{AddressClass, LocalAddresses};
+pub use confinement::{Confinement, Node};
+pub use files::{Access, Effect, FileRule, FileSets, FileVerdict};
+pub use host::{Endpoint, Host, HostError, HostPattern, HostPatternError};
+pub use network::{Dialable, HostRule, HostVerdict, NetworkPolicy, VetError};
+pub use origin::{Layer, Origin};
+pub use path::{AbsPath, PathError};
+pub use path_pattern::{Anchor, PathPattern, PathPatternError};
+pub use policy::Policy;
+pub use violation::{Evidence, Violation, ViolationKind};

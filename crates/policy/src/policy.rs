@@ -1,0 +1,34 @@
+//! What is in force once all layers are merged.
+
+use crate::{FileSets, NetworkPolicy};
+
+/// The rules and switches in force. The defaults are those of the first source document, which differ from
+/// Claude Code's on the safe side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether an agent's commands run in the sandbox at all. `palisade run` always confines.
+    pub enabled: bool,
+    /// Refuse to start when the sandbox cannot run here, instead of running commands without it.
+    pub fail_if_unavailable: bool,
+    /// Commands that run inside skip the approval they would need.
+    pub auto_allow: bool,
+    /// The file rules. Patterns may still have wildcards and lead through links; relative ones are anchored.
+    pub files: FileSets,
+    /// Turns file isolation off altogether, protected paths included. The network stays confined.
+    pub files_disabled: bool,
+    /// The network rules.
+    pub network: NetworkPolicy,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            enabled: false,
+            fail_if_unavailable: true,
+            auto_allow: true,
+            files: FileSets::default(),
+            files_disabled: false,
+            network: NetworkPolicy::default(),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Real commands in the real sandbox.
