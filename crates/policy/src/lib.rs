@@ -28,5 +28,5 @@ pub use network::{Dialable, HostRule, HostVerdict, NetworkPolicy, VetError};
 pub use origin::{Layer, Origin};
 pub use path::{AbsPath, PathError};
 pub use path_pattern::{Anchor, PathPattern, PathPatternError};
-pub use policy::Policy;
+pub use policy::{Policy, VariableRule};
 pub use violation::{Evidence, Violation, ViolationKind};

@@ -1,6 +1,6 @@
 //! What is in force once all layers are merged.
 
-use crate::{FileSets, NetworkPolicy};
+use crate::{FileSets, NetworkPolicy, Origin};
 
 /// The rules and switches in force. The defaults are those of the first source document, which differ from
 /// Claude Code's on the safe side.
@@ -18,6 +18,17 @@ pub struct Policy {
     pub files_disabled: bool,
     /// The network rules.
     pub network: NetworkPolicy,
+    /// Environment variables that commands do not get to see.
+    pub hidden_variables: Vec<VariableRule>,
+}
+
+/// One environment variable that a rule names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariableRule {
+    /// The variable: a letter or `_`, then letters, digits and `_`.
+    pub name: Box<str>,
+    /// Who said so.
+    pub origin: Origin,
 }
 
 impl Default for Policy {
@@ -29,6 +40,7 @@ impl Default for Policy {
             files: FileSets::default(),
             files_disabled: false,
             network: NetworkPolicy::default(),
+            hidden_variables: Vec::new(),
         }
     }
 }
