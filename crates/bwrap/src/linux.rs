@@ -1,0 +1,19 @@
+//! The Linux half: descriptors, namespaces, processes.
+//!
+//! One bubblewrap runs one command; nothing else of Palisade's runs inside. What the pieces assume of the
+//! attacker stands in each: [`launch`] (descriptors and lifetime), [`listeners`](bind_inside) (namespaces),
+//! [`proc_guards`] (`/proc`), [`Program`] (planted programs), [`entry`] (the command's first moment).
+//! All `unsafe` code of the crate is in `sys`.
+
+pub mod entry;
+mod launch;
+mod listeners;
+mod proc_guards;
+mod program;
+mod sys;
+
+pub use entry::Entry;
+pub use launch::{Ended, Held, Launch, LaunchError, Running, launch};
+pub use listeners::bind_inside;
+pub use proc_guards::{ProcGuards, proc_guards};
+pub use program::{Program, ProgramError};

@@ -1,0 +1,385 @@
+//! The launch of one bubblewrap, and the process it leaves.
+//!
+//! Descriptors. bubblewrap gets 0, 1, 2 and the four of [`Held`]'s making (arguments, filter, status, block;
+//! with an [`Entry`] two more), all else is closed by `exec`. bubblewrap closes the four before the command
+//! starts, the entry the other two. The environment of bubblewrap is empty, so no loader variable of the
+//! command takes effect in it.
+//!
+//! Lifetime. The kernel kills bubblewrap when the *thread* that launched it ends (so launch from one that lives
+//! as long as the sandbox), and with bubblewrap everything inside. The block descriptor is open for writing in
+//! bubblewrap itself, so that a Palisade that is killed before the release leaves it waiting for the kill rather
+//! than reading an end of file and starting the command.
+
+use super::entry::{Entry, is_variable_name, variables_block};
+use super::listeners::bind_inside;
+use super::program::Program;
+use super::sys::{self, Group};
+use nix::sys::signal::Signal;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{MemfdFlags, Mode, OFlags};
+use rustix::process::{Pid, PidfdFlags};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long bubblewrap may take to say that its namespaces are made. It needs milliseconds; a machine under
+/// heavy load may need seconds.
+const SET_UP_TIME: Duration = Duration::from_secs(60);
+
+/// Exit status of an entry that could not do its work. The command itself may end with it too.
+pub(super) const ENTRY_FAILED: i32 = 125;
+
+/// The longest line that bubblewrap writes to the status descriptor; its own are about 200 bytes.
+const LONGEST_STATUS: usize = 4096;
+
+/// Everything that one launch needs.
+#[derive(Debug)]
+pub struct Launch<'a> {
+    /// The bubblewrap to use.
+    pub bwrap: &'a Program,
+    /// Its arguments, without the command.
+    pub arguments: &'a [Vec<u8>],
+    /// The seccomp program.
+    pub filter: &'a [u8],
+    /// The file to execute inside: an absolute path.
+    pub program: OsString,
+    /// The command's arguments, its own name first. Without an entry the name is `program` whatever stands here.
+    pub argv: Vec<OsString>,
+    /// With an entry: who starts the command, in the caller's process group. Without: bubblewrap itself does, in
+    /// a process group of its own, and the variables are among its arguments.
+    pub entry: Option<&'a Entry>,
+    /// With an entry: the command's variables.
+    pub variables: &'a [(Vec<u8>, Vec<u8>)],
+    /// The command's standard input, output and error.
+    pub stdio: [Stdio; 3],
+    /// Where to listen inside the sandbox's network namespace.
+    pub listen: &'a [SocketAddr],
+}
+
+/// Why a launch failed. Nothing of it is left running.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// A descriptor, a process or a memory file could not be had.
+    #[error("{doing}: {error}")]
+    System {
+        /// What was being done.
+        doing: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// bubblewrap ended before the command started. What it said is on the command's standard error.
+    #[error("bubblewrap could not build the sandbox (status {0}); its own message stands above")]
+    Ended(i32),
+    /// bubblewrap did not get ready in time.
+    #[error("bubblewrap was not ready after {} seconds", SET_UP_TIME.as_secs())]
+    TimedOut,
+    /// What bubblewrap wrote about itself was not understood.
+    #[error("bubblewrap's status was not understood: {0:?}")]
+    Status(String),
+    /// The sandbox's namespaces cannot be entered from outside.
+    #[error("the sandbox's network namespace cannot be entered from outside: {0}")]
+    Namespaces(io::Error),
+}
+
+fn failed(doing: &'static str) -> impl Fn(io::Error) -> LaunchError {
+    move |error| LaunchError::System { doing, error }
+}
+
+/// A sandbox that is built and waits: the command has not started.
+#[derive(Debug)]
+pub struct Held {
+    running: Running,
+    listeners: Vec<Option<TcpListener>>,
+    release: OwnedFd,
+}
+
+/// A command in its sandbox. Dropped before its end, it is killed with all that it started.
+#[derive(Debug)]
+pub struct Running {
+    bwrap: Child,
+    /// Turns readable when bubblewrap's outer process has ended, and with it the command.
+    handle: OwnedFd,
+    /// The sandbox's first process: when it has ended, nothing is left inside.
+    init: OwnedFd,
+    init_pid: u32,
+    status: File,
+    reaped: bool,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The command's own exit status, 128 + n for signal n.
+    Exit(u8),
+    /// bubblewrap failed after it was released, before the command started; it said why on standard error.
+    NotStarted,
+    /// bubblewrap was killed by this signal, and the command with it.
+    Killed(i32),
+}
+
+/// Builds a sandbox up to the point where its command would start.
+///
+/// Blocks for a few milliseconds. Call it from a thread that lives as long as the sandbox: the kernel kills
+/// the sandbox when the thread ends.
+pub fn launch(launch: Launch<'_>) -> Result<Held, LaunchError> {
+    let (release, block) = block_pipe().map_err(failed("making the release pipe"))?;
+    let (status, status_in) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|error| failed("making the status pipe")(error.into()))?;
+    let arguments = memory_file("palisade-arguments", &nul_ended(launch.arguments))?;
+    let filter = memory_file("palisade-filter", launch.filter)?;
+    let entry = launch.entry.map(|entry| EntryFiles::make(entry, launch.variables)).transpose()?;
+
+    let mut keep: Vec<i32> = vec![arguments.as_raw_fd(), filter.as_raw_fd(), status_in.as_raw_fd(), block.as_raw_fd()];
+    keep.extend(entry.iter().flat_map(EntryFiles::descriptors));
+    let mut command = Command::new(launch.bwrap.handle());
+    command.arg0("bwrap").env_clear();
+    for (option, fd) in ["--args", "--seccomp", "--json-status-fd", "--block-fd"].iter().zip(&keep) {
+        command.arg(option).arg(fd.to_string());
+    }
+    command.arg("--").args(inner_argv(launch.program, launch.argv, entry.as_ref()));
+    let [stdin, stdout, stderr] = launch.stdio;
+    command.stdin(stdin).stdout(stdout).stderr(stderr);
+    sys::prepare_child(&mut command, keep, if entry.is_some() { Group::Callers } else { Group::Own });
+    let child = command.spawn().map_err(failed("starting bubblewrap"))?;
+    drop((command, status_in, block, entry));
+
+    let mut running = Running::adopt(child, File::from(status))?;
+    running.init = rustix::process::pidfd_open(running.find_init()?, PidfdFlags::empty())
+        .map_err(|error| failed("opening the sandbox's first process")(error.into()))?;
+    let listeners = bind_inside(running.init_pid, launch.listen).map_err(LaunchError::Namespaces)?;
+    Ok(Held { running, listeners, release })
+}
+
+impl Held {
+    /// The listeners inside the sandbox's network namespace, in the order in which they were asked for; `None`
+    /// for an address of a family that is switched off.
+    pub fn take_listeners(&mut self) -> Vec<Option<TcpListener>> {
+        std::mem::take(&mut self.listeners)
+    }
+
+    /// Lets the command start.
+    pub fn release(self) -> Result<Running, LaunchError> {
+        rustix::io::write(&self.release, b"x").map_err(|error| failed("releasing the command")(error.into()))?;
+        Ok(self.running)
+    }
+}
+
+impl Running {
+    fn adopt(bwrap: Child, status: File) -> Result<Self, LaunchError> {
+        let doing = failed("opening bubblewrap's process");
+        let pid = Pid::from_child(&bwrap);
+        let handle = rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(|error| doing(error.into()))?;
+        // Until the first process is known its place is taken by bubblewrap, whose end is the end of both.
+        let init = handle.try_clone().map_err(doing)?;
+        Ok(Running { bwrap, handle, init, init_pid: 0, status, reaped: false })
+    }
+
+    /// Reads who the sandbox's first process is. It exists, though perhaps as a zombie, until bubblewrap reaps it.
+    fn find_init(&mut self) -> Result<Pid, LaunchError> {
+        let line = match self.read_status_line(Instant::now() + SET_UP_TIME)? {
+            Some(line) => line,
+            None => {
+                let status = self.bwrap.wait().map_err(failed("waiting for bubblewrap"))?;
+                self.reaped = true;
+                return Err(LaunchError::Ended(status.code().unwrap_or(-1)));
+            }
+        };
+        let pid = number_in(&line, "child-pid");
+        let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| LaunchError::Status(String::from_utf8_lossy(&line).into_owned()))?;
+        self.init_pid = pid.as_raw_nonzero().get().unsigned_abs();
+        Ok(pid)
+    }
+
+    /// One line of the status descriptor; `None` at its end.
+    fn read_status_line(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, LaunchError> {
+        let mut line = Vec::new();
+        let mut byte = [0u8];
+        while line.last() != Some(&b'\n') {
+            if !wait_readable(self.status.as_fd(), deadline).map_err(failed("waiting for bubblewrap's status"))? {
+                return Err(LaunchError::TimedOut);
+            }
+            match self.status.read(&mut byte) {
+                Ok(0) => return Ok(None),
+                Ok(_) if line.len() == LONGEST_STATUS => {
+                    return Err(LaunchError::Status("a line without end".into()));
+                }
+                Ok(_) => line.push(byte[0]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed("reading bubblewrap's status")(error)),
+            }
+        }
+        Ok(Some(line))
+    }
+
+    /// Turns readable when the command has ended.
+    pub fn ended(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+
+    /// Sends `signal` to the command itself (not to what it started). Does nothing once it has ended.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        let Some(pid) = self.command_pid()? else { return Ok(()) };
+        let command = match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(handle) => handle,
+            Err(rustix::io::Errno::SRCH) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        // The number may have been reused between the look and the opening: only a child of init is meant.
+        if self.command_pid()? != Some(pid) {
+            return Ok(());
+        }
+        let signal = rustix::process::Signal::from_named_raw(signal as i32).ok_or(io::ErrorKind::InvalidInput)?;
+        match rustix::process::pidfd_send_signal(command, signal) {
+            Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The first child of the sandbox's first process is the command.
+    fn command_pid(&self) -> io::Result<Option<Pid>> {
+        let pid = self.init_pid;
+        let children = match std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {
+            Ok(children) => children,
+            Err(error) if matches!(error.raw_os_error(), Some(nix::libc::ENOENT | nix::libc::ESRCH)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(children.split_ascii_whitespace().next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw))
+    }
+
+    /// Kills the command and all that it started.
+    pub fn kill(&self) {
+        for process in [&self.init, &self.handle] {
+            let _ = rustix::process::pidfd_send_signal(process, rustix::process::Signal::KILL);
+        }
+    }
+
+    /// Waits for the end of the command, then for the end of everything inside, and says how it ended.
+    ///
+    /// What the command left running ends with it: bubblewrap's outer process is gone, and the kernel then
+    /// kills the sandbox's first process and its whole process namespace.
+    pub fn finish(mut self) -> io::Result<Ended> {
+        let status = self.bwrap.wait()?;
+        self.reaped = true;
+        let _ = rustix::process::pidfd_send_signal(&self.init, rustix::process::Signal::KILL);
+        wait_readable(self.init.as_fd(), Instant::now() + SET_UP_TIME)?;
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+            return Ok(Ended::Killed(signal));
+        }
+        let mut rest = Vec::new();
+        (&self.status).take(LONGEST_STATUS as u64).read_to_end(&mut rest)?;
+        Ok(match number_in(&rest, "exit-code").and_then(|code| u8::try_from(code).ok()) {
+            Some(code) => Ended::Exit(code),
+            None => Ended::NotStarted,
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.kill();
+            let _ = self.bwrap.wait();
+            let _ = wait_readable(self.init.as_fd(), Instant::now() + SET_UP_TIME);
+        }
+    }
+}
+
+/// What an entry needs open.
+struct EntryFiles<'a> {
+    entry: &'a Entry,
+    variables: File,
+}
+
+impl<'a> EntryFiles<'a> {
+    fn make(entry: &'a Entry, variables: &[(Vec<u8>, Vec<u8>)]) -> Result<Self, LaunchError> {
+        let valid = |(name, _): &&(Vec<u8>, Vec<u8>)| is_variable_name(&OsString::from_vec(name.clone()));
+        let variables: Vec<_> = variables.iter().filter(valid).cloned().collect();
+        Ok(EntryFiles { entry, variables: memory_file("palisade-variables", &variables_block(&variables))? })
+    }
+
+    fn descriptors(&self) -> [i32; 2] {
+        [self.entry.file.as_raw_fd(), self.variables.as_raw_fd()]
+    }
+}
+
+fn inner_argv(program: OsString, argv: Vec<OsString>, entry: Option<&EntryFiles<'_>>) -> Vec<OsString> {
+    match entry {
+        Some(files) => {
+            let [file, variables] = files.descriptors();
+            files.entry.argv(file, variables, program, argv)
+        }
+        None => std::iter::once(program).chain(argv.into_iter().skip(1)).collect(),
+    }
+}
+
+/// The writing end for us, and a descriptor for bubblewrap that reads *and* writes, so that it never sees an end.
+fn block_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let path = format!("/proc/self/fd/{}", read.as_raw_fd());
+    let both = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    Ok((write, both))
+}
+
+fn nul_ended(words: &[Vec<u8>]) -> Vec<u8> {
+    words.iter().flat_map(|word| [word.as_slice(), b"\0"].concat()).collect()
+}
+
+/// A file in memory that holds `content`, read from its start by whoever inherits it.
+fn memory_file(name: &str, content: &[u8]) -> Result<File, LaunchError> {
+    let make = || {
+        let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?);
+        file.write_all(content)?;
+        file.rewind()?;
+        Ok(file)
+    };
+    make().map_err(failed("making a memory file"))
+}
+
+/// Whether `fd` became readable before `deadline`.
+fn wait_readable(fd: BorrowedFd<'_>, deadline: Instant) -> io::Result<bool> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        match rustix::event::poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], Some(&timeout)) {
+            Ok(count) => return Ok(count > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The number behind `"key":` in bubblewrap's status, which is a JSON object a line.
+fn number_in(status: &[u8], key: &str) -> Option<u64> {
+    status
+        .split(|&byte| byte == b'\n')
+        .filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok())
+        .find_map(|object| object.get(key)?.as_u64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_lines_are_read_by_key() {
+        let lines = b"{ \"child-pid\": 7, \"net-namespace\": 1 }\n{ \"exit-code\": 130 }\n";
+        assert_eq!(number_in(lines, "child-pid"), Some(7));
+        assert_eq!(number_in(lines, "exit-code"), Some(130));
+        assert_eq!(number_in(b"not json\n", "child-pid"), None);
+    }
+
+    #[test]
+    fn the_block_pipe_has_no_end_of_file() {
+        let (release, block) = block_pipe().expect("a pipe");
+        drop(release);
+        let readable = wait_readable(block.as_fd(), Instant::now()).expect("a poll");
+        assert!(!readable, "a dead Palisade must not look like a release");
+    }
+}
