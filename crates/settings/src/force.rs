@@ -1,0 +1,90 @@
+//! From merged options to what is in force: defaults are put in, the lists of credentials join the others, and
+//! what was said twice is kept once. Nothing is judged here.
+
+use crate::{CredentialOptions, FilesystemOptions, NetworkOptions, Options, Setting};
+use palisade_permissions::{Excluded, RuleSet};
+use palisade_policy::{FileRule, FileSets, HostRule, NetworkPolicy, Policy, VariableRule};
+use std::collections::HashSet;
+use std::hash::Hash;
+
+impl Options {
+    /// The policy and the rules that these options, all layers merged, put in force.
+    pub fn in_force(&self) -> (Policy, RuleSet) {
+        let Options {
+            enabled,
+            fail_if_unavailable,
+            auto_allow_bash_if_sandboxed,
+            allow_unsandboxed_commands,
+            excluded_commands,
+            filesystem,
+            network,
+            credentials: CredentialOptions { files, env_vars },
+        } = self;
+        let default = Policy::default();
+        let policy = Policy {
+            enabled: or(enabled, default.enabled),
+            fail_if_unavailable: or(fail_if_unavailable, default.fail_if_unavailable),
+            auto_allow: or(auto_allow_bash_if_sandboxed, default.auto_allow),
+            files: filesystem.file_sets(files),
+            files_disabled: or(&filesystem.disabled, default.files_disabled),
+            network: network.in_force(default.network),
+            hidden_variables: once(env_vars, |rule: &VariableRule| rule.name.clone()),
+        };
+        let default = RuleSet::default();
+        let rules = RuleSet {
+            excluded: once(excluded_commands, |rule: &Excluded| rule.pattern.clone()),
+            allow_unsandboxed: or(allow_unsandboxed_commands, default.allow_unsandboxed),
+        };
+        (policy, rules)
+    }
+}
+
+impl FilesystemOptions {
+    fn file_sets(&self, credentials: &[FileRule]) -> FileSets {
+        let FilesystemOptions { allow_write, deny_write, deny_read, allow_read, disabled: _ } = self;
+        FileSets {
+            allow_write: once(allow_write, path),
+            deny_write: once(deny_write, path),
+            deny_read: once(deny_read.iter().chain(credentials), path),
+            allow_read: once(allow_read, path),
+        }
+    }
+}
+
+impl NetworkOptions {
+    fn in_force(&self, default: NetworkPolicy) -> NetworkPolicy {
+        let NetworkOptions {
+            allowed_domains,
+            denied_domains,
+            strict_allowlist,
+            allow_unix_sockets,
+            allow_all_unix_sockets,
+            allow_local_binding: _,
+        } = self;
+        let host = |rule: &HostRule| rule.pattern.clone();
+        NetworkPolicy {
+            allowed: once(allowed_domains, host),
+            denied: once(denied_domains, host),
+            strict: or(strict_allowlist, default.strict),
+            unix_sockets: or(allow_all_unix_sockets, default.unix_sockets) || !allow_unix_sockets.is_empty(),
+        }
+    }
+}
+
+fn or(setting: &Option<Setting<bool>>, default: bool) -> bool {
+    setting.as_ref().map_or(default, |setting| setting.value)
+}
+
+/// The first of the rules that are alike, in their order. Rules come from the highest layer down.
+fn once<'a, T: Clone + 'a, K: Hash + Eq>(
+    rules: impl IntoIterator<Item = &'a T>,
+    alike: impl Fn(&T) -> K,
+) -> Vec<T> {
+    let mut seen = HashSet::new();
+    rules.into_iter().filter(|rule| seen.insert(alike(rule))).cloned().collect()
+}
+
+/// Two path patterns are alike when their texts name the same thing.
+fn path(rule: &FileRule) -> (palisade_policy::AbsPath, bool) {
+    (rule.pattern.as_literal().clone(), rule.pattern.has_wildcards())
+}

@@ -1,0 +1,255 @@
+//! A settings text as a tree in which every key and value knows its position.
+//!
+//! The json5 crate parses. It has no limit on nesting and would overflow the stack, so the visitors here count
+//! depth and stop it; it takes the last of two equal keys, so they are looked for afterwards. What a key means is
+//! for other modules.
+
+use crate::starts::Starts;
+use crate::{Error, Place, Position};
+use json5::ErrorCode;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// How deep lists and objects may lie within each other.
+pub const MAX_DEPTH: usize = 64;
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) at: Position,
+}
+
+#[derive(Debug)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    Number(f64),
+    Text(String),
+    List(Vec<Node>),
+    Object(Vec<Field>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) key: String,
+    pub(crate) at: Position,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    /// Reads the text of `file`.
+    pub(crate) fn parse(file: &Arc<str>, text: &str) -> Result<Node, Error> {
+        let place = |position| Place { file: file.clone(), position };
+        let mut walk = Walk { starts: Starts::new(text), depth: 0, too_deep: None };
+        let mut deserializer = json5::Deserializer::from_str(text);
+        let read = NodeSeed(&mut walk).deserialize(&mut deserializer);
+        if let Some(position) = walk.too_deep {
+            return Err(Error::TooDeep { place: place(position) });
+        }
+        let syntax = |error: json5::Error| {
+            let end = || json5::Position::from_offset(text.len(), text);
+            let position = error.position().unwrap_or_else(end).into();
+            Error::Syntax { place: place(position), expected: expectation(&error).into() }
+        };
+        let node = read.map_err(syntax)?;
+        expect_end(&mut deserializer).map_err(syntax)?;
+        check_keys(file, &node)?;
+        Ok(node)
+    }
+
+    /// What stands there, for a message.
+    pub(crate) fn describe(&self) -> Box<str> {
+        match &self.value {
+            Value::Null => "null".into(),
+            Value::Bool(value) => value.to_string().into(),
+            Value::Number(value) => format!("the number {value}").into(),
+            Value::Text(text) => format!("the string {}", crate::error::quoted(text)).into(),
+            Value::List(_) => "a list".into(),
+            Value::Object(_) => "an object".into(),
+        }
+    }
+}
+
+/// What goes along with the json5 crate's reading.
+struct Walk<'a> {
+    starts: Starts<'a>,
+    depth: usize,
+    too_deep: Option<Position>,
+}
+
+impl Walk<'_> {
+    /// Runs `read` one level deeper, or fails where that is too deep.
+    fn descend<T, E: serde::de::Error>(
+        &mut self,
+        at: Position,
+        read: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if self.depth == MAX_DEPTH {
+            self.too_deep = Some(at);
+            return Err(E::custom("too deep"));
+        }
+        self.depth += 1;
+        let read = read(self);
+        self.depth -= 1;
+        read
+    }
+}
+
+struct NodeSeed<'w, 'a>(&'w mut Walk<'a>);
+
+impl<'de> DeserializeSeed<'de> for NodeSeed<'_, '_> {
+    type Value = Node;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
+        let at = self.0.starts.next();
+        let value = deserializer.deserialize_any(ValueVisitor { walk: self.0, at })?;
+        Ok(Node { value, at })
+    }
+}
+
+struct ValueVisitor<'w, 'a> {
+    walk: &'w mut Walk<'a>,
+    at: Position,
+}
+
+impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    // Numbers serve messages only, so a rounded one will do.
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value as f64))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value as f64))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Number(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::Text(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::Text(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        self.walk.descend(self.at, |walk| {
+            let mut nodes = Vec::new();
+            while let Some(node) = list.next_element_seed(NodeSeed(walk))? {
+                nodes.push(node);
+            }
+            Ok(Value::List(nodes))
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
+        self.walk.descend(self.at, |walk| {
+            let mut fields = Vec::new();
+            while let Some(key) = object.next_key::<String>()? {
+                let at = walk.starts.next();
+                let node = object.next_value_seed(NodeSeed(walk))?;
+                fields.push(Field { key, at, node });
+            }
+            Ok(Value::Object(fields))
+        })
+    }
+}
+
+/// Nothing may follow the value but blanks and comments.
+///
+/// The json5 crate looks for this only where it takes no seed. So it is asked for one more list, which must fail
+/// for want of text; the list's visitor refuses, so that a list there is no better than anything else.
+fn expect_end(deserializer: &mut json5::Deserializer<'_>) -> Result<(), json5::Error> {
+    struct Refusal;
+    impl<'de> Visitor<'de> for Refusal {
+        type Value = std::convert::Infallible;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("nothing")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
+            Err(A::Error::custom("nothing was expected"))
+        }
+    }
+    let Err(error) = deserializer.deserialize_seq(Refusal);
+    match (error.code(), error.position()) {
+        (Some(ErrorCode::EofParsingArray), _) => Ok(()),
+        (Some(ErrorCode::EofParsingComment | ErrorCode::ExpectedComment), _) | (_, None) => Err(error),
+        (_, Some(position)) => Err(json5::Error::new_at(position, ErrorCode::TrailingCharacters)),
+    }
+}
+
+/// No object of the tree may hold a key twice.
+fn check_keys(file: &Arc<str>, node: &Node) -> Result<(), Error> {
+    match &node.value {
+        Value::List(nodes) => nodes.iter().try_for_each(|node| check_keys(file, node)),
+        Value::Object(fields) => {
+            let mut first = HashMap::with_capacity(fields.len());
+            for field in fields {
+                if let Some(earlier) = first.insert(field.key.as_str(), field.at) {
+                    let place = Place { file: file.clone(), position: field.at };
+                    let key = crate::error::quoted(&field.key);
+                    return Err(Error::DuplicateKey { place, key, first: earlier.line });
+                }
+                check_keys(file, &field.node)?;
+            }
+            Ok(())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => Ok(()),
+    }
+}
+
+/// What should stand where the json5 crate stopped.
+fn expectation(error: &json5::Error) -> String {
+    use ErrorCode::*;
+    let Some(code) = error.code() else { return custom_expectation(error) };
+    let expected = match code {
+        EofParsingValue => "a value, such as {}, but the text ends",
+        EofParsingArray => "\"]\" or another entry, but the text ends",
+        EofParsingObject => "\"}\" or another key, but the text ends",
+        EofParsingString => "the quote that ends the string, but the text ends",
+        EofParsingComment => "\"*/\", but the text ends",
+        EofParsingIdentifier
+        | EofParsingBool
+        | EofParsingNull
+        | EofParsingNumber
+        | EofParsingEscapeSequence => "more, but the text ends",
+        ExpectedComma | ExpectedClosingBracket | ExpectedClosingBrace => "a comma or the closing bracket",
+        ExpectedColon => "\":\" after the key",
+        ExpectedIdentifier | InvalidKey => "a key, best in double quotes",
+        ExpectedComment => "a comment, since a \"/\" stands outside a string",
+        InvalidEscapeSequence => "an escape sequence that JSON5 has",
+        LeadingZero => "a number without a zero in front",
+        LineTerminatorInString => "the quote that ends the string, before the end of the line",
+        OverflowParsingNumber => "a smaller number",
+        TrailingCharacters => "the end of the text, since the value before is complete",
+        _ => "a value: true, false, null, a number, a string in quotes, a list or an object",
+    };
+    format!("expected {expected}")
+}
+
+/// For errors without a code the crate only has a text, with the position at its end.
+fn custom_expectation(error: &json5::Error) -> String {
+    let text = error.to_string();
+    let position = error.position().map_or(String::new(), |position| format!(" at {position}"));
+    format!("expected a valid value: {}", text.strip_suffix(&position).unwrap_or(&text))
+}

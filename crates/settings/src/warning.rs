@@ -1,0 +1,86 @@
+//! What is odd about settings, but loosens nothing: it is left out, and said so.
+
+use crate::Place;
+use palisade_policy::Layer;
+use std::fmt;
+
+/// One thing that was left out or that means something else than it may seem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Where it stands.
+    pub place: Place,
+    /// Its key, such as `sandbox.network.httpProxyPort`; control characters are escaped.
+    pub key: Box<str>,
+    /// What is odd.
+    pub kind: WarningKind,
+}
+
+/// See [`Warning`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WarningKind {
+    /// No such key.
+    Unknown {
+        /// The full name of the key that may have been meant.
+        nearest: Option<Box<str>>,
+        /// It sounds as though it should close something.
+        denies: bool,
+    },
+    /// A key of Claude Code's that Palisade does not have.
+    LeftOut {
+        /// Why.
+        why: &'static str,
+    },
+    /// A key that does not count from this layer.
+    Layer {
+        /// The layer it stands in.
+        layer: Layer,
+        /// The layers it counts from.
+        counts_from: &'static str,
+    },
+    /// An entry that cannot be read, and whose loss only tightens.
+    BadEntry {
+        /// The entry as written, quoted.
+        text: Box<str>,
+        /// What is wrong with it.
+        reason: Box<str>,
+    },
+    /// `mode: "mask"`, which is taken for `"deny"`.
+    Mask,
+    /// An entry of `allowUnixSockets`.
+    EverySocket,
+    /// `.` in a user's file.
+    OwnDirectory {
+        /// What it means there.
+        directory: Box<str>,
+    },
+}
+
+/// `FILE:LINE:COLUMN: KEY: …`, on one line.
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.place, self.key, self.kind)
+    }
+}
+
+impl fmt::Display for WarningKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WarningKind::Unknown { nearest, denies } => {
+                f.write_str(if *denies { "is not a key, so it DENIES NOTHING" } else { "is not a key; left out" })?;
+                nearest.as_ref().map_or(Ok(()), |nearest| write!(f, "; did you mean {nearest}?"))
+            }
+            WarningKind::LeftOut { why } => write!(f, "left out: {why}"),
+            WarningKind::Layer { layer, counts_from } => {
+                write!(f, "left out: it counts from {counts_from} settings only, and this is a {layer} file")
+            }
+            WarningKind::BadEntry { text, reason } => write!(f, "{text} left out: it {reason}"),
+            WarningKind::Mask => f.write_str("\"mask\" is taken for \"deny\": masking would need to look inside TLS"),
+            WarningKind::EverySocket => {
+                f.write_str("on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart")
+            }
+            WarningKind::OwnDirectory { directory } => {
+                write!(f, "\".\" means {directory} in this file, not the project")
+            }
+        }
+    }
+}
