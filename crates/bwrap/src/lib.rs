@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 mod arguments;
+pub mod filter;
 mod mounts;
 
 #[cfg(target_os = "linux")]
