@@ -18,8 +18,8 @@
 //!   close a rule or open one.
 //! - **Moving things.** Rules follow the path an access goes through. Whatever holds a path of which the rules
 //!   speak is [pinned](Profile::is_pinned): it cannot be moved to where they do not reach, nor can another
-//!   directory or a link be put in its place. That includes the writable roots themselves, and directories that do
-//!   not exist yet: above a missing protected path none can be made.
+//!   directory or a link be put in its place. That includes the writable roots themselves, and directories
+//!   that do not exist yet: above a missing protected path none can be made.
 //! - **Second names.** Hard links and clones are refused altogether; tools fall back to copying. Names that
 //!   exist already are for the resolver to refuse. `/tmp`, `/var` and `/etc` lead into `/private`; a rule for
 //!   either spelling is written in both.
@@ -31,9 +31,9 @@
 //! - **The terminal.** No `ioctl` on it, since `TIOCSTI` types into the shell that started the command; hence
 //!   programs inside do not find a terminal until the launcher gives them one of their own.
 //!
-//! Left open: names that differ in case only, on a file system that takes them for one. A file that exists is
-//! judged by its real name, but a *missing* protected `.mcp.json` can be made as `.MCP.json`.
-//! POSIX shared memory of the host can be opened by name where its owner lets everyone.
+//! Left open: names that differ in case or Unicode form only, on a file system that takes them for one. A file
+//! that exists should be judged by its real name (nobody has tried), but a *missing* protected `.mcp.json` can
+//! be made as `.MCP.json`. POSIX shared memory of the host can be opened by name where its owner lets it be.
 #![forbid(unsafe_code)]
 
 mod expression;
