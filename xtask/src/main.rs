@@ -38,14 +38,15 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "test",
-        arguments: "[--must-work] [FILTER…]",
+        arguments: "[--must-work] [FILTER…] [-- OPTION…]",
         about: "Sets up and runs every test; the integration tests as whoever calls and, when that is root,\n\
-                as an ordinary user too. --must-work (implied by CI) fails where it would skip.",
+                as an ordinary user too. --must-work (implied by CI) fails where it would skip. Options\n\
+                after -- are for the test programs, such as --nocapture.",
         carry_out: test::test,
     },
     Task {
         name: "integration",
-        arguments: "[--must-work] [FILTER…]",
+        arguments: "[--must-work] [FILTER…] [-- OPTION…]",
         about: "The integration tests alone.",
         carry_out: test::integration,
     },

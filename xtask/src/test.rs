@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// `cargo xtask test [--must-work] [FILTER…]`.
+/// `cargo xtask test [--must-work] [FILTER…] [-- OPTION…]`.
 pub(crate) fn test(arguments: &[OsString]) -> Result<ExitCode> {
     let options = Options::parse(arguments)?;
     ensure(Purpose::Test)?;
@@ -27,7 +27,7 @@ pub(crate) fn test(arguments: &[OsString]) -> Result<ExitCode> {
     report.finish()
 }
 
-/// `cargo xtask integration [--must-work] [FILTER…]`.
+/// `cargo xtask integration [--must-work] [FILTER…] [-- OPTION…]`.
 pub(crate) fn integration(arguments: &[OsString]) -> Result<ExitCode> {
     let options = Options::parse(arguments)?;
     ensure(Purpose::Test)?;
@@ -39,20 +39,24 @@ pub(crate) fn integration(arguments: &[OsString]) -> Result<ExitCode> {
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     must_work: bool,
-    filters: Vec<OsString>,
+    /// For the test programs: filters, and their own options.
+    arguments: Vec<OsString>,
 }
 
 impl Options {
     fn parse(arguments: &[OsString]) -> Result<Self> {
         let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
-        let mut options = Options { must_work: is_ci, filters: Vec::new() };
-        for argument in arguments {
+        let mut options = Options { must_work: is_ci, arguments: Vec::new() };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
             if argument == "--must-work" {
                 options.must_work = true;
+            } else if argument == "--" {
+                options.arguments.extend(rest.by_ref().cloned());
             } else if argument.as_encoded_bytes().starts_with(b"-") {
                 return Err(Failure::usage(format!("test has no option {}", argument.display())));
             } else {
-                options.filters.push(argument.clone());
+                options.arguments.push(argument.clone());
             }
         }
         Ok(options)
@@ -101,7 +105,7 @@ impl Report {
 fn unit_tests(options: &Options) -> Result<()> {
     let mut command = cargo::cargo();
     command.args(["test", "--workspace", "--exclude", "palisade-tests", "--no-fail-fast", "--"]);
-    step(options.apply(command.args(&options.filters)))
+    step(options.apply(command.args(&options.arguments)))
 }
 
 fn run_integration(options: &Options, report: &mut Report) -> Result<()> {
@@ -125,7 +129,7 @@ fn as_the_caller(programs: &Programs, options: &Options) -> Result<()> {
     let mut command = Command::new(&programs.integration);
     cargo::leave(&mut command).current_dir(cargo::root().join("tests"));
     programs.apply(&mut command);
-    step(options.apply(command.args(&options.filters)))
+    step(options.apply(command.args(&options.arguments)))
 }
 
 fn as_an_ordinary_user(programs: &Programs, options: &Options) -> Result<()> {
@@ -139,7 +143,7 @@ fn as_an_ordinary_user(programs: &Programs, options: &Options) -> Result<()> {
     };
     let mut command = user.command(&programs.integration);
     programs.apply(&mut command);
-    step(options.apply(command.args(&options.filters)))
+    step(options.apply(command.args(&options.arguments)))
 }
 
 /// What the integration tests run with.
@@ -195,9 +199,10 @@ mod tests {
 
     #[test]
     fn what_is_no_option_is_a_filter() {
-        let words = ["git", "--must-work", "network::"].map(OsString::from);
+        let words = ["git", "--must-work", "network::", "--", "--nocapture"].map(OsString::from);
         let options = Options::parse(&words).expect("well-formed");
-        assert_eq!(options, Options { must_work: true, filters: vec!["git".into(), "network::".into()] });
+        let arguments = ["git", "network::", "--nocapture"].map(OsString::from).into();
+        assert_eq!(options, Options { must_work: true, arguments });
         assert!(Options::parse(&["--mustwork".into()]).is_err(), "a misspelt option is no filter");
     }
 }
