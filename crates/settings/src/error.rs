@@ -155,6 +155,13 @@ pub(crate) fn quoted(text: &str) -> Box<str> {
     }
 }
 
+/// A key for a message: as it is when it is a short word, else [`quoted`].
+pub(crate) fn shown_key(key: &str) -> Box<str> {
+    const LONG: usize = 40;
+    let is_word = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if is_word && key.len() <= LONG { key.into() } else { quoted(key) }
+}
+
 impl From<json5::Position> for Position {
     fn from(position: json5::Position) -> Self {
         let from_one = |zero_based: usize| u32::try_from(zero_based + 1).unwrap_or(u32::MAX);

@@ -79,10 +79,16 @@ pub struct CredentialOptions {
 }
 
 impl Options {
-    /// Reads a whole settings text.
+    /// Reads a whole settings text. Its warnings are added in the order of the text.
     pub(crate) fn read(source: &Source, text: &str, warnings: &mut Vec<Warning>) -> Result<Self, Error> {
         let root = Node::parse(&source.file, text)?;
-        let mut sandbox = Section::sandbox(source, &root, warnings)?;
+        let before = warnings.len();
+        let options = Self::read_sandbox(Section::sandbox(source, &root, warnings)?)?;
+        warnings[before..].sort_by_key(|warning| warning.place.position);
+        Ok(options)
+    }
+
+    fn read_sandbox(mut sandbox: Section<'_>) -> Result<Self, Error> {
         let options = Options {
             enabled: sandbox.switch("enabled")?,
             fail_if_unavailable: sandbox.switch("failIfUnavailable")?,

@@ -2,7 +2,7 @@
 //!
 //! Each key is asked for once by name; what nobody asked for is looked up in the table of keys at the end.
 
-use crate::error::quoted;
+use crate::error::{quoted, shown_key};
 use crate::keys::{Key, Support, sounds_like_deny};
 use crate::tree::{Field, Node, Value};
 use crate::{Error, Place, Position, Setting, Warning, WarningKind};
@@ -182,7 +182,7 @@ impl<'a> Section<'a> {
         const EXPLAINED: usize = 32;
         let mut unknown = 0;
         for field in self.fields.iter().filter(|field| !self.taken.contains(&field.key.as_str())) {
-            let key = format!("{}.{}", self.key, field.key.escape_debug());
+            let key = format!("{}.{}", self.key, shown_key(&field.key));
             let kind = match Key::find(&self.key, &field.key).map(|key| key.support) {
                 Some(Support::LeftOut(why)) => WarningKind::LeftOut { why },
                 Some(Support::Managed | Support::Read | Support::Deny) => {
@@ -209,7 +209,7 @@ impl<'a> Section<'a> {
         }
         let Value::Object(fields) = &field.node.value else { return Ok(()) };
         fields.iter().try_for_each(|field| {
-            self.check_for_lost_deny(&format!("{key}.{}", field.key.escape_debug()), field)
+            self.check_for_lost_deny(&format!("{key}.{}", shown_key(&field.key)), field)
         })
     }
 
@@ -264,7 +264,13 @@ impl<'a> Section<'a> {
         }
         match find(of) {
             Some(Node { value: Value::Text(text), at }) => Ok(Entry { text, at: *at }),
-            found => Err(self.source.wrong_type(&format!("{key}.{of}"), "a string", found.unwrap_or(node))),
+            Some(found) => Err(self.source.wrong_type(&format!("{key}.{of}"), "a string", found)),
+            None => Err(Error::WrongType {
+                place: self.source.place(node.at),
+                key: format!("{key}.{of}").into(),
+                expected: "a string",
+                found: "nothing".into(),
+            }),
         }
     }
 

@@ -49,8 +49,8 @@ impl Node {
             return Err(Error::TooDeep { place: place(position) });
         }
         let syntax = |error: json5::Error| {
-            let end = || json5::Position::from_offset(text.len(), text);
-            let position = error.position().unwrap_or_else(end).into();
+            let found = error.position().filter(|_| !is_end_of_text(&error));
+            let position = found.unwrap_or_else(|| json5::Position::from_offset(text.len(), text)).into();
             Error::Syntax { place: place(position), expected: expectation(&error).into() }
         };
         let node = read.map_err(syntax)?;
@@ -218,6 +218,26 @@ fn check_keys(file: &Arc<str>, node: &Node) -> Result<(), Error> {
     }
 }
 
+/// Whether the text ends too early. The position is then that of the list or object which does not end.
+fn is_end_of_text(error: &json5::Error) -> bool {
+    use ErrorCode::*;
+    matches!(
+        error.code(),
+        Some(
+            EofParsingArray
+                | EofParsingBool
+                | EofParsingComment
+                | EofParsingEscapeSequence
+                | EofParsingIdentifier
+                | EofParsingNull
+                | EofParsingNumber
+                | EofParsingObject
+                | EofParsingString
+                | EofParsingValue
+        )
+    )
+}
+
 /// What should stand where the json5 crate stopped.
 fn expectation(error: &json5::Error) -> String {
     use ErrorCode::*;
@@ -227,7 +247,7 @@ fn expectation(error: &json5::Error) -> String {
         EofParsingArray => "\"]\" or another entry, but the text ends",
         EofParsingObject => "\"}\" or another key, but the text ends",
         EofParsingString => "the quote that ends the string, but the text ends",
-        EofParsingComment => "\"*/\", but the text ends",
+        EofParsingComment => "the rest of a comment, but the text ends",
         EofParsingIdentifier
         | EofParsingBool
         | EofParsingNull

@@ -9,7 +9,7 @@ use std::fmt;
 pub struct Warning {
     /// Where it stands.
     pub place: Place,
-    /// Its key, such as `sandbox.network.httpProxyPort`; control characters are escaped.
+    /// Its key, such as `sandbox.network.httpProxyPort`; unusual names are quoted.
     pub key: Box<str>,
     /// What is odd.
     pub kind: WarningKind,
@@ -71,7 +71,7 @@ impl fmt::Display for WarningKind {
             }
             WarningKind::LeftOut { why } => write!(f, "left out: {why}"),
             WarningKind::Layer { layer, counts_from } => {
-                write!(f, "left out: it counts from {counts_from} settings only, and this is a {layer} file")
+                write!(f, "left out: it counts from {counts_from} settings only, and these are {layer} settings")
             }
             WarningKind::BadEntry { text, reason } => write!(f, "{text} left out: it {reason}"),
             WarningKind::Mask => f.write_str("\"mask\" is taken for \"deny\": masking would need to look inside TLS"),

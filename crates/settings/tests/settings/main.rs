@@ -1,0 +1,10 @@
+//! Settings files in a directory of their own, loaded for real, and what comes of them in words.
+//!
+//! Each case writes its files, loads, and compares the printed policy, error or warnings with a snapshot.
+
+mod errors;
+mod files;
+mod fixture;
+mod hostile;
+mod merging;
+mod warnings;

@@ -1,0 +1,146 @@
+//! What is left out, and how it is said.
+
+use crate::fixture::{merged, project};
+use insta::assert_snapshot;
+
+#[test]
+fn keys_that_are_not_supported() {
+    assert_snapshot!(project(r#"{
+      "sandbox": {
+        "enableWeakerNestedSandbox": true, "enableWeakerNetworkIsolation": true, "allowAppleEvents": true,
+        "allowNestedUserNamespaces": true, "ripgrep": {"command": "rg"}, "enabledPlatforms": ["macos"],
+        "ignoreViolations": {"*": ["x"]}, "bwrapPath": "/x/bwrap", "socatPath": "/x/socat",
+        "network": {
+          "httpProxyPort": 1, "socksProxyPort": 2, "tlsTerminate": {}, "allowMachLookup": ["*"],
+          "allowLocalBinding": true, "allowManagedDomainsOnly": true
+        },
+        "filesystem": {"allowManagedReadPathsOnly": true},
+        "credentials": {"allowPlaintextInject": true, "awsPairs": [], "sigv4": {}}
+      }
+    }"#), @"
+    warning: /project/.claude/settings.json:3:9: sandbox.enableWeakerNestedSandbox: left out: the sandbox is not weakened
+    warning: /project/.claude/settings.json:3:44: sandbox.enableWeakerNetworkIsolation: left out: the sandbox is not weakened
+    warning: /project/.claude/settings.json:3:82: sandbox.allowAppleEvents: left out: the sandbox is not weakened
+    warning: /project/.claude/settings.json:4:9: sandbox.allowNestedUserNamespaces: left out: the sandbox is not weakened
+    warning: /project/.claude/settings.json:4:44: sandbox.ripgrep: left out: nothing here needs ripgrep
+    warning: /project/.claude/settings.json:4:74: sandbox.enabledPlatforms: left out: the sandbox is the same on every platform
+    warning: /project/.claude/settings.json:5:9: sandbox.ignoreViolations: left out: every violation is reported
+    warning: /project/.claude/settings.json:5:43: sandbox.bwrapPath: left out: it counts from managed settings only, and these are project settings
+    warning: /project/.claude/settings.json:5:68: sandbox.socatPath: left out: it counts from managed settings only, and these are project settings
+    warning: /project/.claude/settings.json:7:11: sandbox.network.httpProxyPort: left out: the only way to the network is Palisade's own proxy
+    warning: /project/.claude/settings.json:7:31: sandbox.network.socksProxyPort: left out: the only way to the network is Palisade's own proxy
+    warning: /project/.claude/settings.json:7:52: sandbox.network.tlsTerminate: left out: the proxy does not look inside TLS
+    warning: /project/.claude/settings.json:7:72: sandbox.network.allowMachLookup: left out: the sandbox is not weakened
+    warning: /project/.claude/settings.json:8:11: sandbox.network.allowLocalBinding: left out: on Linux a command may always listen, within its own network, and nothing else changes
+    warning: /project/.claude/settings.json:8:38: sandbox.network.allowManagedDomainsOnly: left out: it counts from managed settings only, and these are project settings
+    warning: /project/.claude/settings.json:10:24: sandbox.filesystem.allowManagedReadPathsOnly: left out: it counts from managed settings only, and these are project settings
+    warning: /project/.claude/settings.json:11:25: sandbox.credentials.allowPlaintextInject: left out: credentials are hidden, never put into requests
+    warning: /project/.claude/settings.json:11:55: sandbox.credentials.awsPairs: left out: credentials are hidden, never put into requests
+    warning: /project/.claude/settings.json:11:71: sandbox.credentials.sigv4: left out: credentials are hidden, never put into requests
+    ");
+}
+
+#[test]
+fn keys_that_do_not_exist() {
+    assert_snapshot!(project(r#"{"sandbox": {
+      "network": {"allow": ["a.test"], "parentProxy": {"http": "x"}},
+      "additionalAllowedHosts": ["b.test"],
+      "allowedDomains": ["c.test"],
+      "Enabled": true,
+      "filesystem": {"allowWrites": ["x"], "denyExec": ["y"]},
+      "blockedPorts": [25],
+      "git": {"safeDirectories": []},
+      "": 1,
+      "a\n\u001b[31m": 2,
+      "mandatoryDenySearchDepth": 3
+    }}"#), @r#"
+    warning: /project/.claude/settings.json:2:19: sandbox.network.allow: is not a key; left out; did you mean sandbox.network.allowedDomains?
+    warning: /project/.claude/settings.json:2:40: sandbox.network.parentProxy: is not a key; left out
+    warning: /project/.claude/settings.json:3:7: sandbox.additionalAllowedHosts: is not a key; left out
+    warning: /project/.claude/settings.json:4:7: sandbox.allowedDomains: is not a key; left out; did you mean sandbox.network.allowedDomains?
+    warning: /project/.claude/settings.json:5:7: sandbox.Enabled: is not a key; left out; did you mean sandbox.enabled?
+    warning: /project/.claude/settings.json:6:22: sandbox.filesystem.allowWrites: is not a key; left out; did you mean sandbox.filesystem.allowWrite?
+    warning: /project/.claude/settings.json:6:44: sandbox.filesystem.denyExec: is not a key, so it DENIES NOTHING; did you mean sandbox.filesystem.denyRead?
+    warning: /project/.claude/settings.json:7:7: sandbox.blockedPorts: is not a key, so it DENIES NOTHING
+    warning: /project/.claude/settings.json:8:7: sandbox.git: is not a key; left out
+    warning: /project/.claude/settings.json:9:7: sandbox."": is not a key; left out
+    warning: /project/.claude/settings.json:10:7: sandbox."a\n\u{1b}[31m": is not a key; left out
+    warning: /project/.claude/settings.json:11:7: sandbox.mandatoryDenySearchDepth: is not a key, so it DENIES NOTHING
+    "#);
+}
+
+/// Only `sandbox` is looked at: all else belongs to Claude Code.
+#[test]
+fn other_sections_are_left_alone() {
+    assert_snapshot!(project(r#"{"sandbx": {"denyRead": ["x"]}, "denyRead": [1], "permissions": 3}"#), @"");
+}
+
+#[test]
+fn masked_credentials_are_denied() {
+    assert_snapshot!(project(r#"{"sandbox": {"credentials": {
+      "files": [{"path": "~/.netrc", "mode": "mask", "extract": "x", "injectHosts": ["a.test"]}],
+      "envVars": [{"name": "TOKEN", "mode": "mask"}, {"name": "OTHER", "mode": "deny"}]
+    }}}"#), @r#"
+    deny read /home/.netrc  <- project: sandbox.credentials.files "~/.netrc" in /project/.claude/settings.json:2
+    hide variable TOKEN  <- project: sandbox.credentials.envVars "TOKEN" in /project/.claude/settings.json:3
+    hide variable OTHER  <- project: sandbox.credentials.envVars "OTHER" in /project/.claude/settings.json:3
+    warning: /project/.claude/settings.json:2:46: sandbox.credentials.files[0].mode: "mask" is taken for "deny": masking would need to look inside TLS
+    warning: /project/.claude/settings.json:3:45: sandbox.credentials.envVars[0].mode: "mask" is taken for "deny": masking would need to look inside TLS
+    "#);
+}
+
+/// An exclusion that is lost leaves its command in the sandbox, which only tightens.
+#[test]
+fn exclusions_that_cannot_be_read() {
+    assert_snapshot!(project(r#"{"sandbox": {"excludedCommands":
+      ["", "npm:* publish", "Bash(docker *)", " docker *", "a\nb", "kubectl *", "*"]}}"#), @r#"
+    outside the sandbox kubectl *  <- project: sandbox.excludedCommands "kubectl *" in /project/.claude/settings.json:2
+    outside the sandbox *  <- project: sandbox.excludedCommands "*" in /project/.claude/settings.json:2
+    warning: /project/.claude/settings.json:2:8: sandbox.excludedCommands: "" left out: it is empty; write "*" for every command
+    warning: /project/.claude/settings.json:2:12: sandbox.excludedCommands: "npm:* publish" left out: it has ":*" elsewhere than at its end, where it would match nothing; write " *"
+    warning: /project/.claude/settings.json:2:29: sandbox.excludedCommands: "Bash(docker *)" left out: it is a whole rule; write its pattern alone, such as "docker *"
+    warning: /project/.claude/settings.json:2:47: sandbox.excludedCommands: " docker *" left out: it has blanks around it
+    warning: /project/.claude/settings.json:2:60: sandbox.excludedCommands: "a\nb" left out: it holds the control character '\n'
+    "#);
+}
+
+#[test]
+fn the_users_own_directory() {
+    assert_snapshot!(merged(&[("/home/.claude/settings.json", r#"{"sandbox": {"filesystem": {
+      "denyRead": ["~/"], "allowRead": ["."], "allowWrite": ["./x", "./"]}}}"#)]), @r#"
+    allow write /home/.claude/x  <- user: sandbox.filesystem.allowWrite "./x" in /home/.claude/settings.json:2
+    allow write /home/.claude  <- user: sandbox.filesystem.allowWrite "./" in /home/.claude/settings.json:2
+    deny read /home  <- user: sandbox.filesystem.denyRead "~/" in /home/.claude/settings.json:2
+    allow read /home/.claude  <- user: sandbox.filesystem.allowRead "." in /home/.claude/settings.json:2
+    warning: /home/.claude/settings.json:2:41: sandbox.filesystem.allowRead: "." means /home/.claude in this file, not the project
+    warning: /home/.claude/settings.json:2:69: sandbox.filesystem.allowWrite: "." means /home/.claude in this file, not the project
+    "#);
+}
+
+/// What a peer's configuration accepts or refuses. Where this differs, the source document rules: it lets `*`
+/// stand for every host, a name needs no dot, and what would be masked is hidden.
+#[test]
+fn a_peers_table_of_host_entries() {
+    for (list, entry, is_read) in [
+        ("allowedDomains", "example.com", true),
+        ("allowedDomains", "*.example.com", true),
+        ("allowedDomains", "api.example.com:443", true),
+        ("allowedDomains", "*.example.com:8443", true),
+        ("allowedDomains", "localhost", true),
+        ("allowedDomains", "localhost:3000", true),
+        ("allowedDomains", "127.0.0.1", true),
+        ("allowedDomains", "[2001:db8::1]:443", true),
+        ("allowedDomains", "https://example.com", false),
+        ("allowedDomains", "example.com/path", false),
+        ("allowedDomains", "example.com:70000", false),
+        ("allowedDomains", "2001:db8::1", false),
+        ("allowedDomains", "*", true),
+        ("allowedDomains", "*.com", true),
+        ("allowedDomains", "no-dot", true),
+        ("deniedDomains", "*", true),
+        ("deniedDomains", "*:22", true),
+    ] {
+        let printed = project(&format!(r#"{{"sandbox": {{"network": {{"{list}": ["{entry}"]}}}}}}"#));
+        assert_eq!(!printed.starts_with("error"), is_read, "{entry}: {printed}");
+    }
+}
