@@ -166,3 +166,199 @@ fn allow_host(endpoint: &Endpoint) -> String {
 fn allow_address(itself: &Endpoint) -> String {
     format!("add \"{itself}\" to sandbox.network.allowedDomains, or give --allow-host {itself} for one run")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{NameServer, endpoint, network};
+    use std::net::Ipv4Addr;
+    use tokio::net::TcpListener;
+
+    /// What the gate says to `asked`, and the violation that it left behind.
+    async fn outcome(network: &NetworkPolicy, lookup: &Arc<Lookup>, asked: &str) -> (String, Vec<Violation>) {
+        let gate = Gate::new(Arc::new(network.clone()), Arc::clone(lookup));
+        let said = match gate.open(&endpoint(asked)).await {
+            Ok(upstream) => format!("connected to {}", upstream.stream.peer_addr().expect("connected")),
+            Err(error) => error.to_string(),
+        };
+        (said, gate.violations().listed())
+    }
+
+    /// A port of loopback on which nobody listens: only the other end of a connection is bound to it.
+    struct Unused(u16, #[expect(dead_code, reason = "held, so that the port stays taken")] [TcpStream; 2]);
+
+    async fn unused_port(listener: &TcpListener) -> Unused {
+        let address = listener.local_addr().expect("bound");
+        let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let (ours, theirs) = (ours.expect("connected"), theirs.expect("accepted").0);
+        Unused(ours.local_addr().expect("connected").port(), [ours, theirs])
+    }
+
+    #[tokio::test]
+    async fn who_gets_where() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a listener");
+        let port = listener.local_addr().expect("bound").port();
+        let server = NameServer::start(&[
+            ("evil.test", &[&["127.0.0.1"]]),
+            ("meta.test", &[&["169.254.169.254"]]),
+            ("mixed.test", &[&["127.0.0.2", "127.0.0.1"]]),
+        ])
+        .await;
+        let lookup = Arc::new(server.lookup("/nonexistent".as_ref()));
+        let here = format!("127.0.0.1:{port}");
+        let reached = format!("connected to {here}");
+        let closed = "which is reached only when it is allowed itself";
+        for (allowed, denied, asked, expected) in [
+            (&[&*here][..], &[][..], "127.0.0.1", &*reached),
+            (&[&here], &[], "0x7f.1", &reached),
+            (&[&here], &[], "[::ffff:127.0.0.1]", &reached),
+            (&["localhost"], &[], "localhost", &reached),
+            (&["*.localhost"], &[], "a.localhost", &reached),
+            (&["evil.test", &here], &[], "evil.test", &reached),
+            (&["mixed.test", &here], &[], "mixed.test", &reached),
+            (
+                &["*"],
+                &[],
+                "evil.test",
+                &format!("evil.test:PORT is refused: leads to a loopback address (127.0.0.1), {closed}"),
+            ),
+            (
+                &["*"],
+                &[],
+                "127.1",
+                &format!("127.0.0.1:PORT is refused: leads to a loopback address (127.0.0.1), {closed}"),
+            ),
+            (
+                &["*"],
+                &[],
+                "meta.test",
+                &format!(
+                    "meta.test:PORT is refused: leads to a cloud metadata endpoint (169.254.169.254), {closed}"
+                ),
+            ),
+            (
+                &["*"],
+                &["127.0.0.1"],
+                "evil.test",
+                "evil.test:PORT is refused: leads to 127.0.0.1, which is denied by --test \"127.0.0.1\"",
+            ),
+            (
+                &["*"],
+                &["evil.test"],
+                "evil.test",
+                "evil.test:PORT is refused: denied by --test \"evil.test\"",
+            ),
+            (
+                &["a.test"],
+                &[],
+                "evil.test",
+                "evil.test:PORT is refused: not on the allow list, and nothing decides other hosts",
+            ),
+            (
+                &["evil.test:1"],
+                &[],
+                "evil.test",
+                "evil.test:PORT is refused: not on the allow list, and nothing decides other hosts",
+            ),
+            (&["*"], &[], "none.test", "the name none.test has no address"),
+        ] {
+            let network = network(allowed, denied);
+            let (said, violations) = outcome(&network, &lookup, &format!("{asked}:{port}")).await;
+            assert_eq!(said.replace(&port.to_string(), "PORT"), expected.replace(&port.to_string(), "PORT"));
+            assert_eq!(violations.len(), usize::from(said.contains("refused")), "{said}: {violations:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_not_allowed_is_not_even_looked_up() {
+        let server = NameServer::start(&[("a.test", &[&["127.0.0.1"]])]).await;
+        let lookup = Arc::new(server.lookup("/nonexistent".as_ref()));
+        outcome(&network(&["b.test"], &["a.test"]), &lookup, "a.test").await;
+        outcome(&network(&["b.test"], &[]), &lookup, "a.test").await;
+        assert!(server.asked().is_empty(), "{:?}", server.asked());
+    }
+
+    #[tokio::test]
+    async fn a_name_is_looked_up_once_and_what_was_vetted_is_dialed() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a listener");
+        let port = listener.local_addr().expect("bound").port();
+        let server = NameServer::start(&[("rebind.test", &[&["127.0.0.1"], &["127.0.0.2"]])]).await;
+        let lookup = Arc::new(server.lookup("/nonexistent".as_ref()));
+        let network = network(&["rebind.test", "127.0.0.1"], &[]);
+        let (said, _) = outcome(&network, &lookup, &format!("rebind.test:{port}")).await;
+        assert_eq!(said, format!("connected to 127.0.0.1:{port}"));
+        assert_eq!(server.asked(), ["rebind.test."]);
+        let (said, _) = outcome(&network, &lookup, &format!("rebind.test:{port}")).await;
+        assert!(said.contains("leads to a loopback address (127.0.0.2)"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn a_port_where_nobody_listens_is_no_violation() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a listener");
+        let unused = unused_port(&listener).await;
+        let lookup = Arc::new(Lookup::with_hosts("/nonexistent"));
+        let asked = format!("127.0.0.1:{}", unused.0);
+        let (said, violations) = outcome(&network(&["127.0.0.1"], &[]), &lookup, &asked).await;
+        assert!(said.starts_with(&format!("{asked} cannot be reached: Connection refused")), "{said}");
+        assert_eq!(violations, []);
+    }
+
+    #[tokio::test]
+    async fn too_many_at_once_are_refused_until_one_ends() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a listener");
+        let target = endpoint(&listener.local_addr().expect("bound").to_string());
+        let network = Arc::new(network(&["127.0.0.1"], &[]));
+        let gate = Gate::new(network, Arc::new(Lookup::with_hosts("/nonexistent")));
+        let others = u32::try_from(limits::UPSTREAMS - 1).expect("a small number");
+        let _others = gate.upstreams.try_acquire_many(others).expect("none is in use");
+        let last = gate.open(&target).await.expect("there is room for one");
+        let refused = gate.open(&target).await.err().expect("there is no room").to_string();
+        assert_eq!(
+            refused,
+            "this command has 256 connections open already, the most that it may have at once"
+        );
+        drop(last);
+        assert!(gate.open(&target).await.is_ok(), "there is room again");
+    }
+
+    #[test]
+    fn remedies() {
+        let strict = NetworkPolicy { strict: true, ..network(&[], &[]) };
+        let allow_host = Some(
+            "add \"x.test\" to sandbox.network.allowedDomains, or give --allow-host x.test:443 for one run",
+        );
+        for (policy, reason, remedy) in [
+            (network(&[], &[]), "not on the allow list, and nothing decides other hosts", allow_host),
+            (strict, "not on the allow list, and other hosts are refused without asking", allow_host),
+            (network(&[], &["*.test"]), "denied by --test \"*.test\"", None),
+        ] {
+            let x = endpoint("x.test");
+            let because = Because::verdict(policy.judge(&x), &x);
+            assert_eq!((because.reason.as_str(), because.remedy.as_deref()), (reason, remedy));
+        }
+    }
+
+    #[test]
+    fn an_address_is_to_be_allowed_itself_unless_nothing_should_allow_it() {
+        let own = palisade_policy::LocalAddresses::new(["192.0.2.7".parse().expect("an address")]);
+        let allow = |itself: &str| {
+            Some(format!(
+                "add \"{itself}\" to sandbox.network.allowedDomains, or give --allow-host {itself} for one run"
+            ))
+        };
+        for (address, remedy) in [
+            ("127.0.0.1", allow("127.0.0.1:443")),
+            ("::1", allow("[::1]:443")),
+            ("192.0.2.7", allow("192.0.2.7:443")),
+            ("169.254.1.1", allow("169.254.1.1:443")),
+            ("169.254.169.254", None),
+            ("0.0.0.0", None),
+            ("224.0.0.1", None),
+        ] {
+            let x = endpoint("x.test");
+            let refused = network(&["*"], &[]).vet(&x, &[address.parse().expect("an address")], &own);
+            let because = Because::vet_error(&refused.expect_err("none of them passes"), &x);
+            assert_eq!(because.remedy, remedy, "{address}");
+        }
+    }
+}

@@ -39,6 +39,8 @@ mod lookup;
 mod pipe;
 mod serve;
 mod socks;
+#[cfg(test)]
+mod testing;
 mod violations;
 
 pub use lookup::{Lookup, LookupError};

@@ -82,6 +82,15 @@ impl Lookup {
         }
     }
 
+    /// One that asks `resolver` instead of the system's name servers.
+    #[cfg(test)]
+    pub(crate) fn with_resolver(hosts_file: impl Into<PathBuf>, resolver: TokioResolver) -> Self {
+        let lookup = Self::with_hosts(hosts_file);
+        let stamp = Stamp::of(&lookup.resolver.path);
+        *lookup.resolver.read.lock().expect("nobody else has it") = Some((stamp, Arc::new(resolver)));
+        lookup
+    }
+
     /// The addresses of `host`, in the order in which they should be dialed. Never empty.
     ///
     /// # Errors
@@ -218,5 +227,79 @@ impl Stamp {
         let stamp =
             fs::metadata(path).and_then(|file| Ok((file.dev(), file.ino(), file.len(), file.modified()?)));
         Stamp(stamp.ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::NameServer;
+    use std::io::Write;
+
+    fn hosts_file(text: &str) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(text.as_bytes()).expect("written");
+        file
+    }
+
+    async fn show(lookup: &Lookup, host: &str) -> String {
+        match lookup.addresses(&Host::parse(host).expect(host)).await {
+            Ok(addresses) => addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[tokio::test]
+    async fn hosts_file_then_name_servers() {
+        let hosts = hosts_file(
+            "# c\n10.0.0.1 a.test A2.test # x\nfd00::1 a.test\n10.0.0.2 a.test\n9.9.9.9 localhost\n",
+        );
+        let server =
+            NameServer::start(&[("a.test", &[&["10.9.9.9"]]), ("b.test", &[&["10.0.0.3", "10.0.0.4"]])])
+                .await;
+        let lookup = server.lookup(hosts.path());
+        for (host, expected) in [
+            ("a.test", "10.0.0.1 10.0.0.2 fd00::1"),
+            ("a2.test", "10.0.0.1"),
+            ("b.test", "10.0.0.3 10.0.0.4"),
+            ("none.test", "the name none.test has no address"),
+            ("10.1.2.3", "10.1.2.3"),
+            ("[::1]", "::1"),
+            ("localhost", "127.0.0.1 ::1"),
+            ("x.localhost", "127.0.0.1 ::1"),
+        ] {
+            assert_eq!(show(&lookup, host).await, expected, "{host}");
+        }
+        assert_eq!(server.asked(), ["b.test."], "no other name needed a server");
+    }
+
+    #[tokio::test]
+    async fn a_changed_hosts_file_is_read_again() {
+        let mut hosts = hosts_file("10.0.0.1 a.test\n");
+        let server = NameServer::start(&[]).await;
+        let lookup = server.lookup(hosts.path());
+        assert_eq!(show(&lookup, "a.test").await, "10.0.0.1");
+        writeln!(hosts, "10.0.0.2 a.test").expect("written");
+        assert_eq!(show(&lookup, "a.test").await, "10.0.0.1 10.0.0.2");
+        hosts.close().expect("removed");
+        assert_eq!(show(&lookup, "a.test").await, "the name a.test has no address");
+    }
+
+    #[tokio::test]
+    async fn a_hosts_file_that_cannot_be_read_is_an_error() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let shown = show(&Lookup::with_hosts(directory.path()), "a.test").await;
+        assert!(shown.starts_with("names cannot be looked up, because of /"), "{shown}");
+    }
+
+    #[test]
+    fn own_addresses_are_those_of_the_interfaces() {
+        let own = Lookup::system().own_addresses().expect("listed");
+        for address in nix::ifaddrs::getifaddrs().expect("listed").filter_map(|i| i.address) {
+            if let Some(address) = address.as_sockaddr_in() {
+                let class = own.class(address.ip().into());
+                assert_ne!(class, palisade_policy::AddressClass::Elsewhere, "{address}");
+            }
+        }
     }
 }

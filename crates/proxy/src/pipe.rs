@@ -125,3 +125,137 @@ impl Activity {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+    use tokio::task::JoinHandle;
+    use tokio::time::timeout;
+
+    async fn socket_pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a listener");
+        let address = listener.local_addr().expect("bound");
+        let (one, other) = tokio::join!(TcpStream::connect(address), listener.accept());
+        (one.expect("connected"), other.expect("accepted").0)
+    }
+
+    /// The client's end, the server's end, and the tunnel between them.
+    async fn tunnel(early: &'static [u8]) -> (TcpStream, TcpStream, JoinHandle<()>) {
+        let ((client, near), (far, server)) = (socket_pair().await, socket_pair().await);
+        (client, server, tokio::spawn(pipe(near, far, early)))
+    }
+
+    async fn read_all(stream: &mut TcpStream) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).await.expect("read to the end");
+        bytes
+    }
+
+    #[tokio::test]
+    async fn a_half_close_is_passed_on_and_the_other_direction_goes_on() {
+        let (mut client, mut server, tunnel) = tunnel(b"early ").await;
+        client.write_all(b"late").await.expect("sent");
+        client.shutdown().await.expect("half-closed");
+        assert_eq!(read_all(&mut server).await, b"early late");
+        server.write_all(b"answer").await.expect("sent");
+        drop(server);
+        assert_eq!(read_all(&mut client).await, b"answer");
+        tunnel.await.expect("the tunnel ended");
+    }
+
+    #[tokio::test]
+    async fn the_server_may_speak_first() {
+        let (mut client, mut server, _tunnel) = tunnel(b"").await;
+        server.write_all(b"220 hello").await.expect("sent");
+        let mut banner = [0; 9];
+        client.read_exact(&mut banner).await.expect("received");
+        assert_eq!(&banner, b"220 hello");
+    }
+
+    #[tokio::test]
+    async fn every_byte_arrives_when_the_server_closes_right_after_sending() {
+        for size in [7_728, 5_000_000] {
+            let (mut client, mut server, tunnel) = tunnel(b"").await;
+            let sent: Vec<u8> = (0..size).map(|n: u32| n.to_le_bytes()[0]).collect();
+            let expected = sent.clone();
+            let serving = tokio::spawn(async move { server.write_all(&sent).await });
+            assert!(read_all(&mut client).await == expected, "{size} bytes");
+            serving.await.expect("no panic").expect("all was sent");
+            drop(client);
+            tunnel.await.expect("the tunnel ended");
+        }
+    }
+
+    /// Closing a socket with unread bytes is a reset. What went before it was received all the same.
+    #[tokio::test]
+    async fn every_byte_arrives_when_the_server_breaks_off_after_sending() {
+        let (mut client, mut server, tunnel) = tunnel(b"").await;
+        client.write_all(b"never read").await.expect("sent");
+        server.readable().await.expect("it has arrived");
+        server.write_all(&[7; 40_000]).await.expect("sent");
+        drop(server);
+        // The tunnel cannot pass this on any more.
+        client.write_all(&[b'x'; 10_000]).await.expect("it is taken in");
+        assert!(read_all(&mut client).await == [7; 40_000]);
+        drop(client);
+        tunnel.await.expect("the tunnel ended");
+    }
+
+    /// Closed with these bytes unread, the client's socket would lose what it has not been sent yet.
+    #[tokio::test]
+    async fn what_nobody_takes_is_read_until_the_other_direction_is_over() {
+        let ((mut client, mut near), (mut far, server)) = (socket_pair().await, socket_pair().await);
+        far.write_all(b"never read").await.expect("sent");
+        server.readable().await.expect("it has arrived");
+        drop(server);
+        let (activity, over, other_over) = (Activity::new(), Notify::new(), Notify::new());
+        let up = Direction { from: near.split().0, to: far.split().1, activity: &activity, over: &over };
+        let more_than_fits = vec![b'x'; 20_000_000];
+        let sending = async {
+            client.write_all(&more_than_fits).await.expect("all of it is taken in");
+            other_over.notify_one();
+        };
+        timeout(Duration::from_secs(60), async { tokio::join!(up.run(&[], &other_over), sending) })
+            .await
+            .expect("both came to their end");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_is_killed_ends_the_tunnel() {
+        let (mut client, mut server, tunnel) = tunnel(b"").await;
+        let serving = tokio::spawn(async move { while server.write_all(&[0; 65536]).await.is_ok() {} });
+        client.read_exact(&mut [0; 10]).await.expect("received");
+        drop(client);
+        tunnel.await.expect("the tunnel ended");
+        serving.await.expect("the server noticed");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tunnel_ends_when_it_carries_nothing() {
+        let (mut client, mut server, tunnel) = tunnel(b"").await;
+        for _ in 0..3 {
+            sleep(limits::TUNNEL_IDLE - 2 * limits::IDLE_CHECK).await;
+            client.write_all(b"x").await.expect("sent");
+            server.read_exact(&mut [0; 1]).await.expect("the tunnel still stands");
+        }
+        let last = Instant::now();
+        tunnel.await.expect("the tunnel ended");
+        let rested = last.elapsed();
+        let most = limits::TUNNEL_IDLE + limits::IDLE_CHECK;
+        assert!(limits::TUNNEL_IDLE <= rested && rested <= most, "after {rested:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_half_closed_tunnel_ends_sooner() {
+        let (mut client, mut server, tunnel) = tunnel(b"").await;
+        client.shutdown().await.expect("half-closed");
+        assert_eq!(read_all(&mut server).await, b"");
+        let start = Instant::now();
+        tunnel.await.expect("the tunnel ended");
+        let most = limits::HALF_CLOSED_IDLE + limits::IDLE_CHECK;
+        assert!(start.elapsed() <= most, "after {:?}", start.elapsed());
+    }
+}

@@ -139,3 +139,161 @@ fn host_header(endpoint: &Endpoint) -> Result<HeaderValue, InvalidHeaderValue> {
 fn origin_form(uri: &Uri) -> Uri {
     uri.path_and_query().map_or_else(Uri::default, |path| Uri::from(path.clone()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::Request;
+
+    fn parts(method: &str, target: &str, headers: &[(&str, &str)]) -> Option<Parts> {
+        let request = Request::builder().method(method).uri(target);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        Some(request.body(()).ok()?.into_parts().0)
+    }
+
+    fn answer(method: &str, target: &str) -> String {
+        match parts(method, target, &[]).map(|parts| read(&parts)) {
+            None => "unreadable".into(),
+            Some(Ok(Wish::Tunnel(endpoint))) => format!("tunnel {endpoint}"),
+            Some(Ok(Wish::Forward(endpoint))) => format!("forward {endpoint}"),
+            Some(Err(BadRequest::Host { target, .. })) => format!("no host: {target}"),
+            Some(Err(BadRequest::Kind(status, text))) => format!("{} {text}", status.as_u16()),
+        }
+    }
+
+    #[test]
+    fn targets() {
+        for (method, target, expected) in [
+            ("CONNECT", "example.com:443", "tunnel example.com:443"),
+            ("CONNECT", "Example.COM.:80", "tunnel example.com:80"),
+            ("CONNECT", "[0::1]:443", "tunnel [::1]:443"),
+            ("CONNECT", "2130706433:80", "tunnel 127.0.0.1:80"),
+            ("CONNECT", "127.1:80", "tunnel 127.0.0.1:80"),
+            ("CONNECT", "0x7f.1:80", "tunnel 127.0.0.1:80"),
+            ("GET", "http://example.com/x", "forward example.com:80"),
+            ("GET", "http://example.com", "forward example.com:80"),
+            ("GET", "HTTP://EXAMPLE.com:8080?q", "forward example.com:8080"),
+            ("GET", "http://[::1]:9/", "forward [::1]:9"),
+            ("GET", "http://0177.0.0.1:9/", "forward 127.0.0.1:9"),
+            ("GET", "http://evil.test#@allowed.test/", "forward evil.test:80"),
+        ] {
+            assert_eq!(answer(method, target), expected, "{method} {target}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_target() {
+        for (method, target, expected) in [
+            ("CONNECT", "a.test\r\nX: y.allowed.test:443", "unreadable"),
+            ("CONNECT", "a.test\0.allowed.test:443", "unreadable"),
+            ("CONNECT", "a.test%00.evil.test:443", "unreadable"),
+            ("CONNECT", "a.test\t:443", "unreadable"),
+            ("CONNECT", "a.test:443:80", "unreadable"),
+            ("CONNECT", "[::1:443", "unreadable"),
+            ("CONNECT", "a.test", "400 the target of CONNECT needs a port, such as example.com:443"),
+            ("CONNECT", "[::1]", "400 the target of CONNECT needs a port, such as example.com:443"),
+            ("CONNECT", "/", "400 the target of CONNECT is not of the form host:port"),
+            ("CONNECT", "http://a.test/", "400 the target of CONNECT is not of the form host:port"),
+            ("CONNECT", "a.test:99999", "no host: a.test:99999"),
+            ("CONNECT", "a.test:0", "no host: a.test:0"),
+            ("CONNECT", "a.test:", "no host: a.test:"),
+            ("CONNECT", ":443", "no host: :443"),
+            ("CONNECT", "u@a.test:443", "no host: u@a.test:443"),
+            ("GET", "http://allowed.test@evil.test/", "no host: allowed.test@evil.test"),
+            ("GET", "http://a.test:80@evil.test:80/", "no host: a.test:80@evil.test:80"),
+            ("GET", "http://evil.test\\@allowed.test/", "unreadable"),
+            ("GET", "http://1.2.3.4.5/", "no host: 1.2.3.4.5"),
+            ("GET", "/", "400 this is a proxy, not a web server: a request has to name the whole URL"),
+            ("OPTIONS", "*", "400 this is a proxy, not a web server: a request has to name the whole URL"),
+            ("GET", "https://a.test/", "400 an https URL has to be asked for through a CONNECT tunnel"),
+            (
+                "GET",
+                "ftp://a.test/",
+                "400 only http URLs can be asked for, and anything else through a CONNECT tunnel",
+            ),
+            (
+                "GET",
+                "a.test:80",
+                "400 only http URLs can be asked for, and anything else through a CONNECT tunnel",
+            ),
+        ] {
+            assert_eq!(answer(method, target), expected, "{method} {target:?}");
+        }
+    }
+
+    #[test]
+    fn several_hosts_and_other_protocols() {
+        let check = |headers: &[(&str, &str)], expected: Option<u16>| {
+            let read = read(&parts("GET", "http://a.test/", headers).expect("readable"));
+            let status = match read {
+                Err(BadRequest::Kind(status, _)) => Some(status.as_u16()),
+                _ => None,
+            };
+            assert_eq!(status, expected, "{headers:?}");
+        };
+        check(&[("Host", "b.test")], None);
+        check(&[("Host", "a.test"), ("Host", "a.test")], Some(400));
+        check(&[("Upgrade", "websocket"), ("Connection", "Upgrade")], Some(501));
+        check(&[("Upgrade", "h2c, websocket")], Some(501));
+        check(&[("Upgrade", "h2c"), ("Connection", "Upgrade, HTTP2-Settings")], None);
+    }
+
+    fn sent(target: &str, headers: &[(&str, &str)]) -> String {
+        let mut parts = parts("GET", target, headers).expect("readable");
+        let Ok(Wish::Forward(endpoint)) = read(&parts) else { panic!("{target} is not forwarded") };
+        for_server(&mut parts, &endpoint).expect("a host is a valid header value");
+        let mut lines: Vec<String> = parts
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.to_str().expect("text")))
+            .collect();
+        lines.sort();
+        format!("{} {}", parts.uri, lines.join("; "))
+    }
+
+    #[test]
+    fn what_the_server_gets() {
+        for (target, headers, expected) in [
+            ("http://A.test/p?q=1#f", &[][..], "/p?q=1 host: a.test"),
+            ("http://a.test:80", &[], "/ host: a.test"),
+            ("http://a.test:81?q", &[], "/?q host: a.test:81"),
+            ("http://[0::1]:81/", &[], "/ host: [::1]:81"),
+            ("http://127.1/", &[("Host", "allowed.test")], "/ host: 127.0.0.1"),
+            (
+                "http://a.test/",
+                &[
+                    ("Proxy-Authorization", "Basic c2VjcmV0"),
+                    ("Proxy-Connection", "keep-alive"),
+                    ("Connection", "keep-alive, x-secret"),
+                    ("Connection", "X-Other"),
+                    ("X-Secret", "1"),
+                    ("X-Other", "1"),
+                    ("Keep-Alive", "5"),
+                    ("TE", "trailers"),
+                    ("Via", "1.1 x"),
+                    ("Expect", "100-continue"),
+                    ("Upgrade", "h2c"),
+                    ("X-Stays", "1"),
+                ],
+                "/ host: a.test; x-stays: 1",
+            ),
+            ("http://a.test/", &[("Connection", "host"), ("Host", "b.test")], "/ host: a.test"),
+        ] {
+            assert_eq!(sent(target, headers), expected, "{target} {headers:?}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_sent_twice() {
+        for (method, has_body, expected) in [
+            ("GET", false, true),
+            ("HEAD", false, true),
+            ("GET", true, false),
+            ("POST", false, false),
+            ("DELETE", false, false),
+        ] {
+            let parts = parts(method, "http://a.test/", &[]).expect("readable");
+            assert_eq!(is_repeatable(&parts, has_body), expected, "{method}, body: {has_body}");
+        }
+    }
+}

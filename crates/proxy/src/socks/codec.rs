@@ -185,3 +185,149 @@ fn read_host(bytes: &[u8]) -> Result<Host, HostError> {
         Err(_) => Host::parse(text),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What the server does with a client's bytes, in words.
+    fn run(chunks: &[&[u8]]) -> String {
+        let mut handshake = Handshake::default();
+        let mut chunks = chunks.iter();
+        let mut done = Vec::new();
+        loop {
+            match handshake.step() {
+                Step::Read => match chunks.next() {
+                    Some(chunk) => handshake.receive(chunk),
+                    None => return [done, vec!["wait".into()]].concat().join(", "),
+                },
+                Step::Write(bytes) => done.push(format!("write {bytes:02x?}")),
+                Step::Connect(target) => {
+                    for chunk in chunks {
+                        handshake.receive(chunk);
+                    }
+                    let endpoint =
+                        target.endpoint().map_or_else(|why| format!("no ({why})"), |e| e.to_string());
+                    done.push(format!("connect {endpoint}"));
+                    done.push(format!("rest {:?}", String::from_utf8_lossy(&handshake.into_rest())));
+                    return done.join(", ");
+                }
+                Step::Close => return [done, vec!["close".into()]].concat().join(", "),
+            }
+        }
+    }
+
+    /// The same, whatever the bytes are split into.
+    fn check(bytes: &[u8], expected: &str) {
+        assert_eq!(run(&[bytes]), expected, "{bytes:02x?} at once");
+        for at in 0..bytes.len() {
+            assert_eq!(run(&[&bytes[..at], &bytes[at..]]), expected, "{bytes:02x?} split at {at}");
+        }
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        assert_eq!(run(&single), expected, "{bytes:02x?} byte by byte");
+    }
+
+    fn name_request(name: &[u8], port: u16) -> Vec<u8> {
+        let mut bytes =
+            vec![5, 1, 0, 5, 1, 0, 3, u8::try_from(name.len()).expect("a name of 255 bytes at most")];
+        bytes.extend_from_slice(name);
+        bytes.extend_from_slice(&port.to_be_bytes());
+        bytes
+    }
+
+    #[test]
+    fn requests() {
+        check(&name_request(b"example.com", 443), "write [05, 00], connect example.com:443, rest \"\"");
+        check(
+            &[&name_request(b"Example.COM.", 80)[..], b"GET / HTTP/1.1"].concat(),
+            "write [05, 00], connect example.com:80, rest \"GET / HTTP/1.1\"",
+        );
+        check(
+            &[5, 2, 2, 0, 5, 1, 0, 1, 127, 0, 0, 1, 0, 80],
+            "write [05, 00], connect 127.0.0.1:80, rest \"\"",
+        );
+        let v6 = [&[5, 1, 0, 5, 1, 0, 4][..], &[0; 15], &[1, 0x1f, 0x90]].concat();
+        check(&v6, "write [05, 00], connect [::1]:8080, rest \"\"");
+        let mapped = [&[5, 1, 0, 5, 1, 0, 4][..], &[0; 10], &[255, 255, 127, 0, 0, 1, 0, 80]].concat();
+        check(&mapped, "write [05, 00], connect 127.0.0.1:80, rest \"\"");
+    }
+
+    #[test]
+    fn names_that_are_addresses() {
+        for (name, host) in [
+            ("127.0.0.1", "127.0.0.1"),
+            ("0x7f.1", "127.0.0.1"),
+            ("2130706433", "127.0.0.1"),
+            ("169.254.169.254.", "169.254.169.254"),
+            ("[::1]", "[::1]"),
+            ("::1", "[::1]"),
+            ("::ffff:10.0.0.1", "10.0.0.1"),
+        ] {
+            check(
+                &name_request(name.as_bytes(), 80),
+                &format!("write [05, 00], connect {host}:80, rest \"\""),
+            );
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_hosts() {
+        for (name, why) in [
+            (&b""[..], "the host is empty"),
+            (b"a\0.test", "the host holds '\\0', which no host name may"),
+            (b"\xff\xfe", "not a valid host name or address"),
+            (b"a test", "the host holds ' ', which no host name may"),
+            (b"fe80::1%eth0", "the host holds '%', which no host name may"),
+            (b"a.test:80", "an IPv6 address must stand in brackets"),
+            (&[b'a'; 255], "the host name is too long"),
+        ] {
+            check(&name_request(name, 80), &format!("write [05, 00], connect no ({why}), rest \"\""));
+        }
+        check(&name_request(b"a.test", 0), "write [05, 00], connect no (there is no port 0), rest \"\"");
+    }
+
+    #[test]
+    fn who_is_turned_away() {
+        check(&[5, 1, 2], "write [05, ff], close");
+        check(&[5, 0], "write [05, ff], close");
+        check(&[4, 1, 0, 80, 127, 0, 0, 1, 0], "close");
+        check(b"GET / HTTP/1.1\r\n\r\n", "close");
+        check(&[5, 1, 0, 4, 1, 0, 1], "write [05, 00], close");
+        let bad_command = "write [05, 00], write [05, 07, 00, 01, 00, 00, 00, 00, 00, 00], close";
+        check(&[5, 1, 0, 5, 2, 0, 1, 127, 0, 0, 1, 0, 80], bad_command);
+        check(&[5, 1, 0, 5, 3, 0, 9], bad_command);
+        let bad_kind = "write [05, 00], write [05, 08, 00, 01, 00, 00, 00, 00, 00, 00], close";
+        check(&[5, 1, 0, 5, 1, 0, 2, 0, 80], bad_kind);
+    }
+
+    #[test]
+    fn what_is_not_whole_yet_waits() {
+        let whole = name_request(b"a.test", 80);
+        for at in 3..whole.len() {
+            assert_eq!(run(&[&whole[..at]]), "write [05, 00], wait", "the first {at} bytes");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_split_mean_the_same(
+            start in prop::sample::select(vec![&[][..], &[5, 1, 0], &[5, 1, 0, 5, 1, 0], &[5, 1, 0, 5, 1, 0, 3]]),
+            rest in prop::collection::vec(any::<u8>(), 0..300),
+            sizes in prop::collection::vec(1..40usize, 1..20),
+        ) {
+            let bytes = [start, &rest].concat();
+            let mut left = &bytes[..];
+            let mut chunks = Vec::new();
+            for size in sizes.into_iter().cycle() {
+                if left.is_empty() {
+                    break;
+                }
+                let (chunk, behind) = left.split_at(size.min(left.len()));
+                chunks.push(chunk);
+                left = behind;
+            }
+            prop_assert_eq!(run(&chunks), run(&[&bytes]));
+        }
+    }
+}
