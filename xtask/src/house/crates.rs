@@ -135,18 +135,24 @@ pub(super) fn unsafe_code() -> Result<Vec<String>> {
         }
     }
     for source in super::source::all()? {
-        let is_sys = source
-            .path
-            .components()
-            .any(|part| ["sys", "sys.rs"].iter().any(|name| part.as_os_str() == *name));
-        if source.code().contains("allow(unsafe_code)") && !is_sys {
-            complaints.push(format!(
-                "{}: allows unsafe code, which only a module called sys may",
-                source.path.display()
-            ));
+        if allows_unsafe_code(&source.code()) && !is_in_sys(&source.path) {
+            let path = source.path.display();
+            complaints.push(format!("{path}: allows unsafe code, which only a module called sys may"));
         }
     }
     Ok(complaints)
+}
+
+/// Whether an attribute takes back what the root of the crate denies.
+fn allows_unsafe_code(code: &str) -> bool {
+    code.match_indices("unsafe_code").any(|(at, _)| {
+        let attribute = &code[code[..at].rfind(['#', ']']).unwrap_or(0)..at];
+        attribute.starts_with('#') && ["allow", "expect", "warn"].iter().any(|word| attribute.contains(word))
+    })
+}
+
+fn is_in_sys(path: &Path) -> bool {
+    path.components().any(|part| ["sys", "sys.rs"].iter().any(|name| part.as_os_str() == *name))
 }
 
 /// Clippy reads the nearest `clippy.toml` only, so each below `crates` must repeat the bans that hold for all
@@ -242,6 +248,23 @@ mod tests {
         assert_eq!(
             differences(row, &package),
             ["palisade-seatbelt: depends on palisade-proxy, which the table does not allow"]
+        );
+    }
+
+    #[test]
+    fn taking_a_denial_back_is_seen_in_every_spelling() {
+        for (code, allows) in [
+            ("#![forbid(unsafe_code)]", false),
+            ("#![deny(unsafe_code)]", false),
+            ("#[allow(unsafe_code)] fn f() {}", true),
+            ("#[test] fn allow_unsafe_code() {}", false),
+            ("#![deny(unsafe_code)]\n#[expect(dead_code, unsafe_code, reason = \" \")]", true),
+        ] {
+            assert_eq!(allows_unsafe_code(code), allows, "{code}");
+        }
+        assert!(
+            is_in_sys(Path::new("crates/bwrap/src/linux/sys.rs"))
+                && !is_in_sys(Path::new("crates/x/system.rs"))
         );
     }
 
