@@ -4,7 +4,6 @@ use super::*;
 use std::fmt::Write as _;
 
 const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::Arm64];
-const FILTERS: [Filter; 2] = [Filter { unix_sockets: false }, Filter { unix_sockets: true }];
 
 fn number(arch: Arch, name: &str) -> u32 {
     let named = |row: &Row| match row.subject {
@@ -157,6 +156,8 @@ mod programs {
     use libseccomp::{ScmpArch, ScmpSyscall};
     use proptest::prelude::*;
     use std::sync::LazyLock;
+
+    const FILTERS: [Filter; 2] = [Filter { unix_sockets: false }, Filter { unix_sockets: true }];
 
     struct Built {
         filter: Filter,
