@@ -17,3 +17,4 @@ pub use launch::{Ended, Held, Launch, LaunchError, Running, launch};
 pub use listeners::bind_inside;
 pub use proc_guards::{ProcGuards, proc_guards};
 pub use program::{Program, ProgramError};
+pub use sys::duplicate_inherited;

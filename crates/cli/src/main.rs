@@ -1,1 +1,33 @@
-fn main() {}
+//! The program `palisade`: settings and options in, one confined command run, exit status out.
+//!
+//! It decides nothing of its own: settings come from `palisade-settings`, everything that confines is in the library
+//! `palisade`. What is here is the terminal's side: options, signals, messages, exit statuses.
+#![forbid(unsafe_code)]
+
+mod failure;
+mod json;
+mod options;
+mod policy;
+mod probe;
+mod run;
+mod signals;
+
+use clap::Parser;
+use options::{Options, Verb};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Inside the sandbox this same program is what becomes the command.
+    if let Some(status) = palisade::entry::run_if_asked() {
+        return ExitCode::from(u8::try_from(status).unwrap_or(failure::SANDBOX_FAILED));
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("palisade: internal error: {panic}; please report this");
+    }));
+    let options = Options::parse();
+    let outcome = std::panic::catch_unwind(|| match options.verb {
+        Verb::Run(options) => run::run(options),
+        Verb::Probe(options) => probe::probe(&options),
+    });
+    ExitCode::from(outcome.unwrap_or(failure::SANDBOX_FAILED))
+}

@@ -52,10 +52,16 @@ pub(super) fn prepare_child(command: &mut Command, keep: Vec<RawFd>, group: Grou
                 unsafe { libc::signal(signal, libc::SIG_IGN) };
             }),
         }
-        Ok(())
+        unblock_signals()
     };
     // SAFETY: the closure runs in the forked child and makes system calls only; `keep` was allocated before.
     unsafe { command.pre_exec(in_child) };
+}
+
+/// A program starts with nothing blocked, whatever this process blocks for itself.
+fn unblock_signals() -> io::Result<()> {
+    let nothing = nix::sys::signal::SigSet::empty();
+    nothing.thread_set_mask().map_err(io::Error::from)
 }
 
 /// The kernel kills this process once the parent's thread ends. If it has ended already, so that the request
@@ -130,6 +136,20 @@ pub(super) fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
     }
     // SAFETY: it is open, and in a process that has just been started nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A descriptor of our own for what the inherited descriptor `fd` leads to; closed by `exec`.
+///
+/// # Errors
+/// `EBADF` when no such descriptor is open.
+pub fn duplicate_inherited(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: F_DUPFD_CLOEXEC reads nothing but the integers; a descriptor that is not open is an error.
+    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
+    if copy < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
 /// The user namespace that owns the namespace `ns`.

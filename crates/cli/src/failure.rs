@@ -1,0 +1,53 @@
+//! Failures of Palisade's own, as opposed to the command's: a line on standard error and an exit status.
+
+use std::fmt;
+
+/// Exit status when the sandbox could not run the command. The reason stands on standard error.
+pub(crate) const SANDBOX_FAILED: u8 = 125;
+/// Exit status when the program exists but cannot be executed.
+const CANNOT_EXECUTE: u8 = 126;
+/// Exit status when there is no such program.
+const NOT_FOUND: u8 = 127;
+
+/// Why nothing was run.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// A stable word, for programs.
+    pub(crate) code: &'static str,
+    /// For people.
+    pub(crate) message: String,
+    pub(crate) status: u8,
+}
+
+impl Failure {
+    pub(crate) fn new(code: &'static str, message: impl fmt::Display) -> Self {
+        Failure { code, message: message.to_string(), status: SANDBOX_FAILED }
+    }
+}
+
+impl From<palisade::Error> for Failure {
+    fn from(error: palisade::Error) -> Self {
+        let status = match error {
+            palisade::Error::ProgramNotFound(_) => NOT_FOUND,
+            palisade::Error::NotExecutable(_) => CANNOT_EXECUTE,
+            _ => SANDBOX_FAILED,
+        };
+        Failure { code: error.code(), message: error.to_string(), status }
+    }
+}
+
+impl From<palisade_settings::Error> for Failure {
+    fn from(error: palisade_settings::Error) -> Self {
+        Failure::new("SETTINGS_INVALID", error)
+    }
+}
+
+/// One line on standard error. Control characters of names and paths are escaped, so that nothing in them can
+/// forge a line or move the cursor.
+pub(crate) fn say(message: &str) {
+    let shown: String = message
+        .chars()
+        .flat_map(|c| if c.is_control() && c != '\n' { c.escape_default().collect() } else { vec![c] })
+        .collect();
+    eprintln!("palisade: {shown}");
+}

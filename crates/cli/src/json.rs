@@ -1,0 +1,52 @@
+//! The one JSON object about a run, for whoever started it.
+
+use crate::failure::Failure;
+use palisade_policy::{Evidence, Violation};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+
+/// Where the object goes: a descriptor that was open when the program started. It is not passed to the command.
+pub(crate) struct JsonOutput(File);
+
+impl JsonOutput {
+    pub(crate) fn open(fd: i32) -> Result<Self, Failure> {
+        let opened = match fd {
+            1 => std::io::stdout().as_fd().try_clone_to_owned(),
+            2 => std::io::stderr().as_fd().try_clone_to_owned(),
+            fd => palisade::duplicate_inherited(fd),
+        };
+        opened
+            .map(|fd| JsonOutput(fd.into()))
+            .map_err(|error| Failure::new("JSON_OUTPUT", format!("--json={fd}: descriptor {fd}: {error}")))
+    }
+
+    /// Writes the object. That nobody reads it any more is no failure of the command's.
+    pub(crate) fn write(mut self, object: &Value) {
+        let _ = self.0.write_all(format!("{object}\n").as_bytes());
+    }
+}
+
+pub(crate) fn of_end(status: u8, violations: &[Violation]) -> Value {
+    let violations: Vec<Value> = violations.iter().map(of_violation).collect();
+    json!({ "status": status, "sandbox": { "sandboxed": true, "violations": violations } })
+}
+
+pub(crate) fn of_failure(failure: &Failure) -> Value {
+    json!({ "status": failure.status, "error": { "code": failure.code, "message": failure.message } })
+}
+
+fn of_violation(violation: &Violation) -> Value {
+    let evidence = match violation.evidence {
+        Evidence::Proxy => "proxy",
+        Evidence::Stderr => "stderr",
+    };
+    json!({
+        "action": violation.action(),
+        "target": violation.target(),
+        "reason": violation.reason,
+        "evidence": evidence,
+        "remedy": violation.remedy,
+    })
+}

@@ -1,0 +1,96 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Runs commands confined by the operating system.
+#[derive(Debug, Parser)]
+#[command(name = "palisade", version, about, disable_help_subcommand = true)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Runs one command in the sandbox
+    #[command(after_help = "\
+Exit status: the command's own, 128 + n when signal n ended it; 125 when the sandbox could not run it, 126 when the \
+program cannot be executed, 127 when there is none; 2 for a wrong option.")]
+    Run(RunOptions),
+    /// Says whether the sandbox runs on this machine, and if not, why and what to do
+    Probe(ProbeOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunOptions {
+    #[command(flatten)]
+    pub(crate) rules: RuleOptions,
+    /// Writes one JSON object about the run to descriptor FD at the end [default: 2]
+    #[arg(long, value_name = "FD", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
+    pub(crate) json: Option<i32>,
+    /// A line for the shell: bash without its start-up files where there is one, else sh
+    #[arg(short = 'c', value_name = "LINE", conflicts_with = "command", required_unless_present = "command")]
+    pub(crate) line: Option<OsString>,
+    /// The command: a program and its arguments
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What is in force, besides the settings files of the root and the user.
+#[derive(Debug, Args)]
+pub(crate) struct RuleOptions {
+    /// A settings file, or settings as JSON text; may be given several times, the last one wins
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) settings: Vec<OsString>,
+    /// The directory that the command may write [default: the working directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// A host that may be reached: example.com, *.example.com, 127.0.0.1:3000
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_host: Vec<String>,
+    /// A host that may not be reached, whatever allows it
+    #[arg(long, value_name = "HOST")]
+    pub(crate) deny_host: Vec<String>,
+    /// A path to make writable besides the root
+    #[arg(long, value_name = "PATH")]
+    pub(crate) allow_write: Vec<OsString>,
+    /// A path that may not be written, whatever allows it
+    #[arg(long, value_name = "PATH")]
+    pub(crate) deny_write: Vec<OsString>,
+    /// A path to make readable again inside a hidden one
+    #[arg(long, value_name = "PATH")]
+    pub(crate) allow_read: Vec<OsString>,
+    /// A path to hide
+    #[arg(long, value_name = "PATH")]
+    pub(crate) deny_read: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProbeOptions {
+    /// Writes a JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn what_follows_the_command_is_the_commands() {
+        let options = Options::try_parse_from(["palisade", "run", "--allow-host", "a.com", "echo", "-n", "--root"]);
+        let Verb::Run(run) = options.expect("valid").verb else { panic!("not a run") };
+        assert_eq!(run.command, ["echo", "-n", "--root"]);
+        assert!(Options::try_parse_from(["palisade", "run", "--no-such-option", "true"]).is_err());
+        assert!(Options::try_parse_from(["palisade", "run"]).is_err());
+        assert!(Options::try_parse_from(["palisade", "run", "-c", "true", "false"]).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! Options and settings files → the policy in force.
+
+use crate::failure::{Failure, say};
+use crate::options::RuleOptions;
+use palisade_policy::AbsPath;
+use palisade_settings::{Extra, Flags, Loaded, Places, load};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// The policy for one run, and the directories it is about.
+pub(crate) struct InForce {
+    pub(crate) loaded: Loaded,
+    pub(crate) root: PathBuf,
+    pub(crate) working_directory: PathBuf,
+}
+
+/// Loads the settings of the root, of the user and of the command line, and says what was left out.
+pub(crate) fn in_force(options: &RuleOptions) -> Result<InForce, Failure> {
+    let directory_failed =
+        |what: &str, error: std::io::Error| Failure::new("SANDBOX_DIRECTORY", format!("{what}: {error}"));
+    let working_directory =
+        std::env::current_dir().map_err(|error| directory_failed("the working directory", error))?;
+    let given = options.root.clone().unwrap_or_else(|| working_directory.clone());
+    let root = std::fs::canonicalize(&given)
+        .map_err(|error| directory_failed(&format!("the root {:?}", given.display().to_string()), error))?;
+    let here = absolute(&working_directory)?;
+    let places = Places {
+        root: absolute(&root)?,
+        home: directory_variable("HOME")?,
+        config_dir: directory_variable("CLAUDE_CONFIG_DIR")?,
+        working_directory: here.clone(),
+    };
+    let extras = options.settings.iter().map(|value| Extra::parse(value.as_encoded_bytes(), &here));
+    let loaded = load(&places, &extras.collect::<Result<Vec<_>, _>>()?, &flags(options))?;
+    for warning in &loaded.warnings {
+        say(&format!("warning: {warning}"));
+    }
+    Ok(InForce { loaded, root, working_directory })
+}
+
+fn absolute(path: &Path) -> Result<AbsPath, Failure> {
+    AbsPath::try_from(path)
+        .map_err(|error| Failure::new("SANDBOX_DIRECTORY", format!("{:?} {error}", path.display().to_string())))
+}
+
+/// A variable that names a directory; unset and empty are the same. One that is set but not absolute would
+/// anchor rules nobody knows where.
+fn directory_variable(name: &'static str) -> Result<Option<AbsPath>, Failure> {
+    match std::env::var_os(name).filter(|value| !value.is_empty()) {
+        None => Ok(None),
+        Some(value) => AbsPath::new(value.as_encoded_bytes())
+            .map(Some)
+            .map_err(|error| Failure::new("SETTINGS_INVALID", format!("the variable {name} {error}"))),
+    }
+}
+
+fn flags(options: &RuleOptions) -> Flags {
+    let bytes = |values: &[OsString]| values.iter().cloned().map(OsString::into_vec).collect();
+    Flags {
+        allow_host: options.allow_host.clone(),
+        deny_host: options.deny_host.clone(),
+        allow_write: bytes(&options.allow_write),
+        deny_write: bytes(&options.deny_write),
+        allow_read: bytes(&options.allow_read),
+        deny_read: bytes(&options.deny_read),
+    }
+}
