@@ -94,3 +94,97 @@ impl Combine for CredentialOptions {
         CredentialOptions { files: files.combine(lower.files), env_vars: env_vars.combine(lower.env_vars) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::section::Source;
+    use palisade_policy::{AbsPath, Anchor, Layer};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use serde_json::{Map, Value, json};
+
+    /// One layer's settings, as they are read from a text with any of the keys.
+    fn options() -> impl Strategy<Value = Options> {
+        let layer = select(vec![Layer::User, Layer::Project, Layer::Local, Layer::Flag]);
+        (layer, object(sandbox_key())).prop_map(|(layer, sandbox)| {
+            let anchor = Anchor { base: AbsPath::root(), home: None };
+            let source = Source { layer, file: layer.to_string().into(), anchor };
+            let text = json!({ "sandbox": sandbox }).to_string();
+            Options::read(&source, &text, &mut Vec::new()).expect("settings without a mistake")
+        })
+    }
+
+    fn object(field: impl Strategy<Value = (&'static str, Value)>) -> impl Strategy<Value = Value> {
+        vec(field, 0..8)
+            .prop_map(|fields| fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+            .prop_map(|fields: Map<String, Value>| fields.into())
+    }
+
+    fn sandbox_key() -> impl Strategy<Value = (&'static str, Value)> {
+        prop_oneof![
+            switch(&["enabled", "failIfUnavailable", "autoAllowBashIfSandboxed", "allowUnsandboxedCommands"]),
+            list(&["excludedCommands"]),
+            section("filesystem", &["disabled"], &["allowWrite", "denyWrite", "denyRead", "allowRead"]),
+            section(
+                "network",
+                &["strictAllowlist", "allowAllUnixSockets", "allowLocalBinding"],
+                &["allowedDomains", "deniedDomains", "allowUnixSockets"]
+            ),
+            section("credentials", &[], &["files", "envVars"]),
+        ]
+    }
+
+    fn section(
+        name: &'static str,
+        switches: &'static [&'static str],
+        lists: &'static [&'static str],
+    ) -> BoxedStrategy<(&'static str, Value)> {
+        let field = if switches.is_empty() {
+            list(lists)
+        } else {
+            prop_oneof![switch(switches), list(lists)].boxed()
+        };
+        object(field).prop_map(move |value| (name, value)).boxed()
+    }
+
+    fn switch(names: &'static [&'static str]) -> BoxedStrategy<(&'static str, Value)> {
+        (select(names), any::<bool>()).prop_map(|(name, value)| (name, json!(value))).boxed()
+    }
+
+    fn list(names: &'static [&'static str]) -> BoxedStrategy<(&'static str, Value)> {
+        (select(names), vec(select(&["a", "b", "c"][..]), 0..4))
+            .prop_map(|(name, value)| (name, json!(value)))
+            .boxed()
+    }
+
+    proptest! {
+        /// Law 4.
+        #[test]
+        fn combining_is_associative_and_nothing_changes_nothing(a in options(), b in options(), c in options()) {
+            let left = a.clone().combine(b.clone()).combine(c.clone());
+            let right = a.clone().combine(b.combine(c));
+            prop_assert_eq!(left, right);
+            prop_assert_eq!(a.clone().combine(Options::default()), a.clone());
+            prop_assert_eq!(Options::default().combine(a.clone()), a);
+        }
+
+        /// Every rule of either layer is in force, and every switch of the higher one.
+        #[test]
+        fn nothing_that_was_said_gets_lost(high in options(), low in options()) {
+            let (merged, rules) = high.clone().combine(low.clone()).in_force();
+            for (policy, own) in [high.in_force(), low.in_force()] {
+                let patterns = merged.files.rules().map(|rule| &rule.pattern).collect::<Vec<_>>();
+                prop_assert!(policy.files.rules().all(|rule| patterns.contains(&&rule.pattern)));
+                let denied = merged.network.denied.iter().map(|rule| &rule.pattern).collect::<Vec<_>>();
+                prop_assert!(policy.network.denied.iter().all(|rule| denied.contains(&&rule.pattern)));
+                let excluded = rules.excluded.iter().map(|rule| &rule.pattern).collect::<Vec<_>>();
+                prop_assert!(own.excluded.iter().all(|rule| excluded.contains(&&rule.pattern)));
+            }
+            if let Some(enabled) = high.enabled {
+                prop_assert_eq!(merged.enabled, enabled.value);
+            }
+        }
+    }
+}

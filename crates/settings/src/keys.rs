@@ -35,7 +35,8 @@ const fn key(section: &'static str, name: &'static str, support: Support) -> Key
     Key { section, name, support }
 }
 
-const KEYS: &[Key] = &[
+/// The table. A test holds it and the reader of the section together.
+pub(crate) const KEYS: &[Key] = &[
     key(SANDBOX, "enabled", Support::Read),
     key(SANDBOX, "failIfUnavailable", Support::Read),
     key(SANDBOX, "autoAllowBashIfSandboxed", Support::Read),
@@ -106,7 +107,9 @@ impl Key {
         }
         let name = name.to_ascii_lowercase();
         let is_almost = |key: &&Key| {
-            strsim::osa_distance(&name, &key.name.to_ascii_lowercase()) <= key.name.len() / LETTERS_PER_SLIP
+            let slips = key.name.len() / LETTERS_PER_SLIP;
+            key.name.len().abs_diff(name.len()) <= slips
+                && strsim::osa_distance(&name, &key.name.to_ascii_lowercase()) <= slips
         };
         KEYS.iter().filter(|key| matches!(key.support, Support::Deny)).find(is_almost)
     }

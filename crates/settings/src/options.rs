@@ -183,3 +183,36 @@ fn read_excluded(text: &str, origin: Origin) -> Result<Excluded, ExcludedError> 
         Ok(Excluded { pattern: CommandPattern::parse(text)?, origin })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::{KEYS, Support};
+    use palisade_policy::{AbsPath, Anchor, Layer};
+
+    /// What becomes of a number at `key`, which no key allows.
+    fn read_number(key: &str) -> (Result<Options, Error>, Vec<Warning>) {
+        let text = key.rsplit('.').fold("1".to_owned(), |inner, name| format!("{{\"{name}\": {inner}}}"));
+        let anchor = Anchor { base: AbsPath::root(), home: None };
+        let source = Source { layer: Layer::User, file: "test".into(), anchor };
+        let mut warnings = Vec::new();
+        (Options::read(&source, &text, &mut warnings), warnings)
+    }
+
+    #[test]
+    fn the_table_of_keys_is_what_is_read() {
+        for key in KEYS {
+            let name = key.full_name();
+            let (read, warnings) = read_number(&name);
+            let kinds: Vec<_> = warnings.into_iter().map(|warning| (warning.key, warning.kind)).collect();
+            match (key.support, read, kinds.as_slice()) {
+                (Support::Read | Support::Deny, Err(Error::WrongType { key, .. }), []) => {
+                    assert_eq!(key, name)
+                }
+                (Support::LeftOut(_), Ok(_), [(key, WarningKind::LeftOut { .. })]) => assert_eq!(*key, name),
+                (Support::Managed, Ok(_), [(key, WarningKind::Layer { .. })]) => assert_eq!(*key, name),
+                (_, read, kinds) => panic!("{name}: {read:?} {kinds:?}"),
+            }
+        }
+    }
+}

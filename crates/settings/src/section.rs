@@ -182,23 +182,26 @@ impl<'a> Section<'a> {
         const EXPLAINED: usize = 32;
         let mut unknown = 0;
         for field in self.fields.iter().filter(|field| !self.taken.contains(&field.key.as_str())) {
-            let key = format!("{}.{}", self.key, shown_key(&field.key));
+            let key = self.full_name(&shown_key(&field.key));
             let kind = match Key::find(&self.key, &field.key).map(|key| key.support) {
                 Some(Support::LeftOut(why)) => WarningKind::LeftOut { why },
-                Some(Support::Managed | Support::Read | Support::Deny) => {
+                Some(Support::Managed) => {
                     WarningKind::Layer { layer: self.source.layer, counts_from: "managed" }
                 }
-                None => {
+                Some(Support::Read | Support::Deny) | None => {
                     self.check_for_lost_deny(&key, field)?;
                     unknown += 1;
-                    let nearest = Key::nearest(&self.key, &field.key).filter(|_| unknown <= EXPLAINED);
-                    let denies = sounds_like_deny(&field.key);
-                    WarningKind::Unknown { nearest: nearest.map(Key::full_name), denies }
+                    self.unknown(field, unknown <= EXPLAINED)
                 }
             };
             self.warnings.push(Warning { place: self.source.place(field.at), key: key.into(), kind });
         }
         Ok(())
+    }
+
+    fn unknown(&self, field: &Field, explained: bool) -> WarningKind {
+        let nearest = if explained { Key::nearest(&self.key, &field.key) } else { None };
+        WarningKind::Unknown { nearest: nearest.map(Key::full_name), denies: sounds_like_deny(&field.key) }
     }
 
     /// A key that is not known must not be a deny, nor hold one.

@@ -57,7 +57,10 @@ impl<'a> Starts<'a> {
     fn skip_comment(&mut self) {
         match self.bump() {
             Some('/') => while self.bump().is_some_and(|c| !is_json5_line_terminator(c)) {},
-            Some('*') => while self.bump().is_some_and(|c| c != '*' || self.peek() != Some('/')) {},
+            Some('*') => {
+                while self.bump().is_some_and(|c| c != '*' || self.peek() != Some('/')) {}
+                self.bump();
+            }
             _ => {}
         }
     }

@@ -273,3 +273,118 @@ fn custom_expectation(error: &json5::Error) -> String {
     let position = error.position().map_or(String::new(), |position| format!(" at {position}"));
     format!("expected a valid value: {}", text.strip_suffix(&position).unwrap_or(&text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use std::fmt::Write;
+
+    /// Every key and value of `node` must begin in `text` where it says, with a character of its kind.
+    fn check_positions(text: &str, node: &Node) {
+        let lines = text.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}'], "\n");
+        let begins_with = |at: Position, allowed: &dyn Fn(char) -> bool| {
+            let line = lines.split('\n').nth(at.line as usize - 1).expect("a line of the text");
+            let c = line.chars().nth(at.column as usize - 1).expect("a column of the line");
+            assert!(allowed(c), "{c:?} at {at:?} of {text:?}");
+        };
+        match &node.value {
+            Value::Null => begins_with(node.at, &|c| c == 'n'),
+            Value::Bool(value) => begins_with(node.at, &|c| c == if *value { 't' } else { 'f' }),
+            Value::Number(_) => begins_with(node.at, &|c| "+-.0123456789IN".contains(c)),
+            Value::Text(_) => begins_with(node.at, &|c| c == '"' || c == '\''),
+            Value::List(nodes) => {
+                begins_with(node.at, &|c| c == '[');
+                nodes.iter().for_each(|node| check_positions(text, node));
+            }
+            Value::Object(fields) => {
+                begins_with(node.at, &|c| c == '{');
+                for field in fields {
+                    begins_with(field.at, &|c| "\"'\\".contains(c) || field.key.starts_with(c));
+                    check_positions(text, &field.node);
+                }
+            }
+        }
+    }
+
+    fn as_json(node: &Node) -> serde_json::Value {
+        match &node.value {
+            Value::Null => serde_json::Value::Null,
+            Value::Bool(value) => (*value).into(),
+            Value::Number(value) => (*value).into(),
+            Value::Text(text) => text.as_str().into(),
+            Value::List(nodes) => nodes.iter().map(as_json).collect(),
+            Value::Object(fields) => {
+                fields.iter().map(|field| (field.key.clone(), as_json(&field.node))).collect()
+            }
+        }
+    }
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<f32>().prop_map(|number| f64::from(number).into()),
+            any::<String>().prop_map(Into::into),
+        ];
+        leaf.prop_recursive(5, 40, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Into::into),
+                prop::collection::hash_map("[a-z]{1,3}|\\PC{0,5}", inner, 0..5)
+                    .prop_map(|fields| serde_json::Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// Writes `value` with something blank from `blanks` before and after each token.
+    fn write(out: &mut String, value: &serde_json::Value, blanks: &mut dyn Iterator<Item = &'static str>) {
+        let mut blank = |out: &mut String| out.push_str(blanks.next().unwrap_or_default());
+        blank(out);
+        match value {
+            serde_json::Value::Array(values) => {
+                out.push('[');
+                for value in values {
+                    write(out, value, blanks);
+                    out.push(',');
+                }
+                out.push(']');
+            }
+            serde_json::Value::Object(fields) => {
+                out.push('{');
+                for (key, value) in fields {
+                    let key = serde_json::Value::from(key.as_str());
+                    write(out, &key, blanks);
+                    out.push(':');
+                    write(out, value, blanks);
+                    out.push(',');
+                }
+                out.push('}');
+            }
+            other => write!(out, "{other}").expect("a string"),
+        }
+        out.push_str(blanks.next().unwrap_or_default());
+    }
+
+    proptest! {
+        #[test]
+        fn reads_what_was_written_and_knows_where(
+            value in json(),
+            blanks in prop::collection::vec(
+                select(&["", " ", "\n", "\r\n", "/* { \" */", "// [ '\n", "/***/", "\u{a0}", "\t/**/\n "][..]), 0..60),
+        ) {
+            let mut text = String::new();
+            write(&mut text, &value, &mut blanks.into_iter());
+            let node = Node::parse(&"test".into(), &text).expect("JSON is JSON5");
+            check_positions(&text, &node);
+            prop_assert_eq!(as_json(&node), value, "{}", text);
+        }
+
+        #[test]
+        fn whatever_is_read_knows_where(text in "[\\[{][\\[\\]{},:\"'/*\\\\ \na0-2x.eE+-]{0,14}[\\]}]") {
+            if let Ok(node) = Node::parse(&"test".into(), &text) {
+                check_positions(&text, &node);
+            }
+        }
+    }
+}

@@ -2,8 +2,9 @@
 
 use crate::fixture::Fixture;
 use insta::assert_snapshot;
-use palisade_settings::{Error, Extra, MAX_BYTES};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use palisade_settings::{Extra, MAX_BYTES};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
@@ -26,7 +27,7 @@ fn a_directory() {
 #[test]
 fn a_named_pipe_and_a_link_to_one() {
     let mut fixture = fixture();
-    mknodat(CWD, fixture.path(FILE), FileType::Fifo, Mode::from(0o600), 0).expect("a pipe");
+    mkfifo(&fixture.path(FILE), Mode::S_IRWXU).expect("a pipe");
     assert_snapshot!(fixture.print(), @"error: /project/.claude/settings.json: is a pipe, where a regular file is expected");
     symlink(fixture.path(FILE), fixture.path("/link.json")).expect("a link");
     fixture.extras.push(Extra::File(fixture.abs("/link.json")));
@@ -105,7 +106,7 @@ fn sizes() {
 fn a_file_of_the_kernel() {
     let fixture = fixture();
     symlink("/proc/self/status", fixture.path(FILE)).expect("a link");
-    assert!(matches!(fixture.load(), Err(Error::Syntax { .. })), "{}", fixture.print());
+    assert!(matches!(fixture.load(), Err(palisade_settings::Error::Syntax { .. })), "{}", fixture.print());
 }
 
 #[test]

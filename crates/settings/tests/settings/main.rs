@@ -2,6 +2,8 @@
 //!
 //! Each case writes its files, loads, and compares the printed policy, error or warnings with a snapshot.
 
+#![forbid(unsafe_code)]
+
 mod errors;
 mod files;
 mod fixture;
