@@ -63,10 +63,12 @@ fn quoted(line: &[u8]) -> Vec<&[u8]> {
 
 /// The text in the quotes that `text` begins with.
 fn quoted_at(text: &[u8]) -> Option<&[u8]> {
-    const QUOTES: &[(&str, &str)] = &[("'", "'"), ("\"", "\""), ("`", "`"), ("`", "'"), ("‘", "’"), ("“", "”")];
+    const QUOTES: &[(&str, &str)] =
+        &[("'", "'"), ("\"", "\""), ("`", "`"), ("`", "'"), ("‘", "’"), ("“", "”")];
     QUOTES.iter().find_map(|(open, close)| {
         let inside = text.strip_prefix(open.as_bytes())?;
-        let mut ends = inside.windows(close.len()).enumerate().filter(|(_, window)| *window == close.as_bytes());
+        let mut ends =
+            inside.windows(close.len()).enumerate().filter(|(_, window)| *window == close.as_bytes());
         let ends_word = |end: usize| !inside.get(end + close.len()).is_some_and(u8::is_ascii_alphanumeric);
         ends.find(|(end, _)| ends_word(*end)).map(|(end, _)| &inside[..end])
     })
@@ -105,10 +107,47 @@ fn ahead(head: &[u8]) -> Vec<&[u8]> {
 
 /// Words that stand between a program's name and a path, as in `cannot create directory x`.
 const LEAD_IN: &[&str] = &[
-    "access", "can't", "cannot", "chdir", "chmod", "config", "could", "couldn't", "create", "creating", "directory",
-    "fail", "failed", "file", "link", "lock", "lstat", "mkdir", "not", "old", "on", "open", "opendir", "opening",
-    "output", "read", "reading", "regular", "remove", "rename", "rmdir", "stat", "temporary", "the", "to", "touch",
-    "truncate", "unable", "unlink", "write", "writing",
+    "access",
+    "can't",
+    "cannot",
+    "chdir",
+    "chmod",
+    "config",
+    "could",
+    "couldn't",
+    "create",
+    "creating",
+    "directory",
+    "fail",
+    "failed",
+    "file",
+    "link",
+    "lock",
+    "lstat",
+    "mkdir",
+    "not",
+    "old",
+    "on",
+    "open",
+    "opendir",
+    "opening",
+    "output",
+    "read",
+    "reading",
+    "regular",
+    "remove",
+    "rename",
+    "rmdir",
+    "stat",
+    "temporary",
+    "the",
+    "to",
+    "touch",
+    "truncate",
+    "unable",
+    "unlink",
+    "write",
+    "writing",
 ];
 
 fn is_lead_in(word: &[u8]) -> bool {

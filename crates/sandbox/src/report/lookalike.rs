@@ -16,9 +16,45 @@ use unicode_security::skeleton;
 pub(super) fn is_less_than(c: char) -> bool {
     matches!(
         c,
-        '<' | '«' | '˂' | 'ᐸ' | 'ᑄ' | 'ᑅ' | 'ᔌ' | 'ᚲ' | '‹' | '≪' | '≮' | '⋖' | '⋘' | '\u{2329}' | '❬'
-        | '❮' | '❰' | '⟨' | '⟪' | '⦑' | '⦓' | '⦕' | '⧼' | '⩹' | '⩻' | '⪡' | '⪣' | '⪥' | 'Ⲵ' | 'ⲵ' | 'ⵦ'
-        | '〈' | '《' | '︽' | '︿' | '﹤' | '＜' | '𐌭' | '𖫬' | '𝈶'
+        '<' | '«'
+            | '˂'
+            | 'ᐸ'
+            | 'ᑄ'
+            | 'ᑅ'
+            | 'ᔌ'
+            | 'ᚲ'
+            | '‹'
+            | '≪'
+            | '≮'
+            | '⋖'
+            | '⋘'
+            | '\u{2329}'
+            | '❬'
+            | '❮'
+            | '❰'
+            | '⟨'
+            | '⟪'
+            | '⦑'
+            | '⦓'
+            | '⦕'
+            | '⧼'
+            | '⩹'
+            | '⩻'
+            | '⪡'
+            | '⪣'
+            | '⪥'
+            | 'Ⲵ'
+            | 'ⲵ'
+            | 'ⵦ'
+            | '〈'
+            | '《'
+            | '︽'
+            | '︿'
+            | '﹤'
+            | '＜'
+            | '𐌭'
+            | '𖫬'
+            | '𝈶'
     )
 }
 
@@ -57,7 +93,8 @@ mod tests {
     #[test]
     fn every_less_than_sign_of_the_tables_of_unicode_is_known() {
         let reads_as_one = |c: &char| readings(*c).iter().any(|reading| reading.contains('<'));
-        let missing: String = ('\u{80}'..=char::MAX).filter(reads_as_one).filter(|c| !is_less_than(*c)).collect();
+        let missing: String =
+            ('\u{80}'..=char::MAX).filter(reads_as_one).filter(|c| !is_less_than(*c)).collect();
         assert_eq!(missing, "");
     }
 

@@ -212,7 +212,9 @@ mod tests {
     fn seen(output: &[u8], strip: fn(&str) -> String) -> String {
         let text = strip(&String::from_utf8_lossy(output));
         let visible = text.chars().filter(|c| !is_unseen(*c) && !c.is_whitespace());
-        visible.map(|c| if c == '<' { c.to_string() } else { readings(c)[2].replace(['/', '\\'], "") }).collect()
+        visible
+            .map(|c| if c == '<' { c.to_string() } else { readings(c)[2].replace(['/', '\\'], "") })
+            .collect()
     }
 
     fn without_control_sequences(text: &str) -> String {
@@ -238,10 +240,40 @@ mod tests {
     /// Bytes from which a tag, and things like one, are likely to come together.
     fn output() -> impl Strategy<Value = Vec<u8>> {
         let pieces: &[&[u8]] = &[
-            b"<", b"</", "＜".as_bytes(), "‹".as_bytes(), b"sandbox_violations", b"sandbox", b"_", b"violations",
-            b"SANDBOX", b"s", b"andbox", b"_vio", b"lations", b">", b"/", b" ", b"\n", b"\0", b"\xff", b"\xe2\x80",
-            "\u{200b}".as_bytes(), "\u{202e}".as_bytes(), b"\x1b[0m", b"\x1b[", b"\x1b]0;t\x07", b"\x1b]", b"\x07",
-            "ⅵ".as_bytes(), "olations".as_bytes(), "ѕ".as_bytes(), "ｓ".as_bytes(), b"x", b"&lt;", b"-",
+            b"<",
+            b"</",
+            "＜".as_bytes(),
+            "‹".as_bytes(),
+            b"sandbox_violations",
+            b"sandbox",
+            b"_",
+            b"violations",
+            b"SANDBOX",
+            b"s",
+            b"andbox",
+            b"_vio",
+            b"lations",
+            b">",
+            b"/",
+            b" ",
+            b"\n",
+            b"\0",
+            b"\xff",
+            b"\xe2\x80",
+            "\u{200b}".as_bytes(),
+            "\u{202e}".as_bytes(),
+            b"\x1b[0m",
+            b"\x1b[",
+            b"\x1b]0;t\x07",
+            b"\x1b]",
+            b"\x07",
+            "ⅵ".as_bytes(),
+            "olations".as_bytes(),
+            "ѕ".as_bytes(),
+            "ｓ".as_bytes(),
+            b"x",
+            b"&lt;",
+            b"-",
         ];
         let piece = proptest::sample::select(pieces.to_vec());
         proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())

@@ -238,7 +238,10 @@ mod tests {
             "error: failed to create directory `/h/.cargo/registry`\n\nCaused by:\n  Read-only file system (os error 30)",
             "/h/.cargo/registry",
         );
-        check("error: failed to open: /h/.ssh/id\nCaused by:\n  0: Permission denied (os error 13)", "/h/.ssh/id");
+        check(
+            "error: failed to open: /h/.ssh/id\nCaused by:\n  0: Permission denied (os error 13)",
+            "/h/.ssh/id",
+        );
         assert_eq!(targets("Permission denied (os error 13)", BUBBLEWRAP), [""; 0]);
     }
 
@@ -320,7 +323,8 @@ mod tests {
         assert_eq!(targets(&many, BUBBLEWRAP).len(), MOST_VIOLATIONS);
         let long = format!("sh: /etc/{}: Read-only file system", "x".repeat(LONGEST_LINE));
         assert_eq!(targets(&long, BUBBLEWRAP), [""; 0]);
-        let harmless = "sh: x: Read-only file system\n".repeat(MOST_JUDGED) + "sh: /etc/x: Read-only file system";
+        let harmless =
+            "sh: x: Read-only file system\n".repeat(MOST_JUDGED) + "sh: /etc/x: Read-only file system";
         assert_eq!(targets(&harmless, BUBBLEWRAP), [""; 0]);
     }
 }

@@ -1,0 +1,446 @@
+//! What a sandbox leaves on disk while it lives, and how that goes away again.
+//!
+//! A [`Scratch`] is one directory, `/tmp/palisade-XXXXXX`, that only its owner can enter. It holds the sources of
+//! the masks (an empty file and directory that nobody can open) and a temporary directory for each command that
+//! runs. It goes when the last of its users does, and when the host was killed, at the next start.
+//!
+//! # Why `/tmp` and not `$TMPDIR`
+//!
+//! A command's `TMPDIR` must be short, since programs make Unix sockets in it and a socket's path has 107 bytes
+//! (103 on macOS) at most. `$TMPDIR` may be any length, may lie inside a writable root, and whoever wrote the
+//! environment chose it. `/tmp` has the sticky bit: no other user can rename or remove what is ours.
+//!
+//! # How the dead are told from the living
+//!
+//! The directory's owner holds an `flock` on its descriptor, which the kernel takes away with the process however
+//! that ends. Whoever gets the lock of such a directory may remove it. A start that comes between another's
+//! `mkdir` and its `flock` removes a directory that was about to be used; its owner finds out (the lock is taken,
+//! or the path is gone) and makes another. `systemd-tmpfiles` leaves directories alone that hold such a lock.
+//!
+//! # What an attacker controls
+//!
+//! - *A command* owns everything in its temporary directory: links, pipes, modes, names of any bytes, a million
+//!   files, nesting far deeper than a path can be long or a process can have descriptors. Removal works on
+//!   descriptors, follows no link, opens nothing but directories, and needs a fixed number of descriptors. It is
+//!   dead when removal runs.
+//! - It can open the scratch directory and take a lock on one whose owner is dead: it is then swept later. It
+//!   can write there only when a rule opens `/tmp` itself, which the resolver should keep from [`Scratch::path`].
+//! - *Other users* can make any name in `/tmp`, links too. Only a real directory that belongs to us is locked
+//!   or swept.
+
+mod remove;
+mod sweep;
+
+use palisade_policy::AbsPath;
+use remove::{Removed, remove_tree};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fstat, open, openat, statat};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What every scratch directory's name begins with; six letters or digits follow.
+const PREFIX: &str = "palisade-";
+const RANDOM: usize = 6;
+/// The limit for what one command left: a hundred million files are hours of work, and nothing that dead
+/// commands leave by accident.
+const MOST_STEPS: u64 = 200_000_000;
+/// How often another start may take a directory away that was not locked yet.
+const MOST_ATTEMPTS: usize = 100;
+
+/// Why there is no scratch directory.
+#[derive(Debug, thiserror::Error)]
+pub enum ScratchError {
+    /// The system refused.
+    #[error("{doing} {path}: {error}")]
+    System {
+        /// What was being done.
+        doing: &'static str,
+        /// Where.
+        path: AbsPath,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// Anybody could rename what is in the base directory.
+    #[error("{0} is writable for others and has no sticky bit; chmod +t it")]
+    Unsafe(AbsPath),
+    /// Each new directory was locked by somebody else before it could be locked here.
+    #[error("no new directory in {0} could be locked")]
+    Contended(AbsPath),
+    /// The base directory's name cannot be used.
+    #[error("{0:?} is not an absolute path")]
+    NoPath(PathBuf),
+}
+
+/// The directory of one sandbox.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    held: Arc<Held>,
+    next_command: AtomicU64,
+    masks: Mutex<Vec<&'static str>>,
+}
+
+impl Scratch {
+    /// Makes the directory, after having removed those whose owners are dead.
+    pub(crate) fn create() -> Result<Self, ScratchError> {
+        Self::create_in(Path::new("/tmp"))
+    }
+
+    fn create_in(base: &Path) -> Result<Self, ScratchError> {
+        let base = Base::open(base)?;
+        sweep::sweep(base.directory.as_fd());
+        for _ in 0..MOST_ATTEMPTS {
+            if let Some(held) = Held::make(&base)? {
+                return Ok(Scratch {
+                    held: Arc::new(held),
+                    next_command: AtomicU64::new(0),
+                    masks: Mutex::default(),
+                });
+            }
+        }
+        Err(ScratchError::Contended(base.path))
+    }
+
+    /// Where the directory is. No rule may open it to a command, save for the command's own directory in it.
+    pub(crate) fn path(&self) -> &AbsPath {
+        &self.held.path
+    }
+
+    /// An empty file that nobody can open: what a hidden file is bound over with.
+    pub(crate) fn hidden_file(&self) -> Result<AbsPath, ScratchError> {
+        self.mask("hidden-file", |held, name| held.make_file(name, Mode::empty()))
+    }
+
+    /// An empty directory that nobody can open: what a hidden directory is bound over with.
+    pub(crate) fn hidden_directory(&self) -> Result<AbsPath, ScratchError> {
+        self.mask("hidden-directory", |held, name| held.make_directory(name, Mode::empty()))
+    }
+
+    /// Makes a mask where it was not made yet.
+    fn mask(
+        &self,
+        name: &'static str,
+        make: impl FnOnce(&Held, &str) -> Result<(), ScratchError>,
+    ) -> Result<AbsPath, ScratchError> {
+        let mut made = self.masks.lock().unwrap_or_else(PoisonError::into_inner);
+        if !made.contains(&name) {
+            make(&self.held, name)?;
+            made.push(name);
+        }
+        Ok(self.held.child(name))
+    }
+
+    /// Makes a fresh directory for one command.
+    pub(crate) fn command_directory(&self) -> Result<CommandDirectory, ScratchError> {
+        let name = self.next_command.fetch_add(1, Ordering::Relaxed).to_string();
+        self.held.make_directory(&name, Mode::RWXU)?;
+        Ok(CommandDirectory { path: self.held.child(&name), name, held: Arc::clone(&self.held) })
+    }
+}
+
+/// The temporary directory of one command, removed with all that is in it when this value goes.
+///
+/// The command must be dead by then: what is still alive can make files as fast as they are removed. To remove a
+/// million files takes seconds; drop it where that may block.
+#[derive(Debug)]
+pub(crate) struct CommandDirectory {
+    path: AbsPath,
+    name: String,
+    held: Arc<Held>,
+}
+
+impl CommandDirectory {
+    /// Where it is. The path is short: a socket name of 45 bytes fits behind it.
+    pub(crate) fn path(&self) -> &AbsPath {
+        &self.path
+    }
+}
+
+impl Drop for CommandDirectory {
+    fn drop(&mut self) {
+        warn_of_rest(&self.path, remove_tree(self.held.directory.as_fd(), self.name.as_bytes(), MOST_STEPS));
+    }
+}
+
+/// The directory in which scratch directories are made.
+struct Base {
+    path: AbsPath,
+    directory: OwnedFd,
+}
+
+impl Base {
+    fn open(path: &Path) -> Result<Self, ScratchError> {
+        let no_path = || ScratchError::NoPath(path.to_owned());
+        let given = AbsPath::try_from(path).map_err(|_| no_path())?;
+        let fault = |error: std::io::Error| system("opening", &given)(error);
+        let real = std::fs::canonicalize(path).map_err(fault)?;
+        let directory = open(&real, DIRECTORY, Mode::empty()).map_err(|errno| fault(errno.into()))?;
+        let base = Base { path: AbsPath::try_from(real.as_path()).map_err(|_| no_path())?, directory };
+        base.refuse_unsafe()?;
+        Ok(base)
+    }
+
+    fn refuse_unsafe(&self) -> Result<(), ScratchError> {
+        let stat = fstat(&self.directory).map_err(|errno| system("looking at", &self.path)(errno.into()))?;
+        let mode = Mode::from_raw_mode(stat.st_mode);
+        let shared = mode.intersects(Mode::WGRP | Mode::WOTH);
+        if shared && !mode.contains(Mode::SVTX) {
+            return Err(ScratchError::Unsafe(self.path.clone()));
+        }
+        Ok(())
+    }
+}
+
+/// How a directory is opened: never through a link, and not for a child that is executed.
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A directory with its lock.
+#[derive(Debug)]
+struct Held {
+    path: AbsPath,
+    base: OwnedFd,
+    /// Holds the lock.
+    directory: OwnedFd,
+}
+
+impl Held {
+    /// Makes and locks a directory; `None` when somebody took it away before it was locked.
+    fn make(base: &Base) -> Result<Option<Self>, ScratchError> {
+        let made = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .rand_bytes(RANDOM)
+            .permissions(std::fs::Permissions::from_mode(0o700))
+            .disable_cleanup(true)
+            .tempdir_in(base.path.as_path())
+            .map_err(system("making a directory in", &base.path))?;
+        let name = made.path().file_name().unwrap_or_default();
+        let path =
+            AbsPath::try_from(made.path()).map_err(|_| ScratchError::NoPath(made.path().to_owned()))?;
+        let fault = |error: Errno| system("locking", &path)(error.into());
+        let directory = match openat(&base.directory, name, DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(None),
+            other => other.map_err(fault)?,
+        };
+        match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            other => other.map_err(fault)?,
+        }
+        if !is_still_there(&base.directory, name.as_bytes(), &directory).map_err(fault)? {
+            return Ok(None);
+        }
+        let base = base.directory.try_clone().map_err(system("locking", &path))?;
+        Ok(Some(Held { path, base, directory }))
+    }
+
+    /// A name of our own below the directory.
+    fn child(&self, name: &str) -> AbsPath {
+        self.path.join(name).unwrap_or_else(|_| self.path.clone())
+    }
+
+    fn make_file(&self, name: &str, mode: Mode) -> Result<(), ScratchError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let made = openat(&self.directory, name, flags, mode);
+        made.map(drop).map_err(|errno| system("making", &self.child(name))(errno.into()))
+    }
+
+    fn make_directory(&self, name: &str, mode: Mode) -> Result<(), ScratchError> {
+        let made = rustix::fs::mkdirat(&self.directory, name, mode);
+        made.map_err(|errno| system("making", &self.child(name))(errno.into()))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let name = self.path.file_name().unwrap_or_default();
+        let removed = match is_still_there(&self.base, name, &self.directory) {
+            Ok(true) => remove_tree(self.base.as_fd(), name, MOST_STEPS),
+            Ok(false) => Ok(Removed::Whole),
+            Err(error) => Err(error),
+        };
+        warn_of_rest(&self.path, removed);
+    }
+}
+
+fn warn_of_rest(path: &AbsPath, removed: Result<Removed, Errno>) {
+    match removed {
+        Ok(Removed::Whole) => {}
+        Ok(Removed::Part) => {
+            tracing::warn!("{path} holds too much to be removed at once; a later start goes on")
+        }
+        Err(error) => tracing::warn!("{path} could not be removed: {error}"),
+    }
+}
+
+/// Whether `name` in `base` is the directory that is open as `directory`.
+fn is_still_there(base: impl AsFd, name: &[u8], directory: &OwnedFd) -> Result<bool, Errno> {
+    let open = fstat(directory)?;
+    match statat(base, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(there) => Ok((there.st_dev, there.st_ino) == (open.st_dev, open.st_ino)),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn system<'a>(doing: &'static str, path: &'a AbsPath) -> impl Fn(std::io::Error) -> ScratchError + use<'a> {
+    move |error| ScratchError::System { doing, path: path.clone(), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::fs;
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+
+    /// A base like `/tmp`, for one test.
+    fn base() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a temporary directory")
+    }
+
+    fn create(base: &tempfile::TempDir) -> Scratch {
+        Scratch::create_in(base.path()).expect("a scratch directory")
+    }
+
+    fn names_in(base: &tempfile::TempDir) -> Vec<String> {
+        let entries = fs::read_dir(base.path()).expect("readable");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// A directory as a killed process leaves it: with nobody to hold its lock.
+    fn leave_behind(base: &tempfile::TempDir, name: &str) -> PathBuf {
+        let path = base.path().join(name);
+        fs::DirBuilder::new().mode(0o700).create(&path).expect("writable");
+        fs::write(path.join("file"), "left").expect("writable");
+        path
+    }
+
+    #[test]
+    fn goes_with_its_last_user() {
+        let base = base();
+        let scratch = create(&base);
+        let command = scratch.command_directory().expect("a directory");
+        let path = scratch.path().clone();
+        fs::write(command.path().as_path().join("file"), "x").expect("writable");
+        drop(scratch);
+        assert!(command.path().as_path().join("file").exists(), "its command may still run");
+        drop(command);
+        assert!(!path.as_path().exists());
+        assert_eq!(names_in(&base), [""; 0]);
+    }
+
+    #[test]
+    fn nobody_else_can_enter() {
+        let base = base();
+        let scratch = create(&base);
+        let command = scratch.command_directory().expect("a directory");
+        for path in [scratch.path(), command.path()] {
+            assert_eq!(fs::metadata(path.as_path()).expect("exists").mode() & 0o7777, 0o700, "{path}");
+        }
+    }
+
+    #[test]
+    fn masks_are_made_once_and_open_to_nobody() {
+        let base = base();
+        let scratch = create(&base);
+        for _ in 0..2 {
+            let file = fs::metadata(scratch.hidden_file().expect("a mask").as_path()).expect("exists");
+            assert_eq!((file.is_file(), file.len(), file.mode() & 0o7777), (true, 0, 0));
+            let directory =
+                fs::metadata(scratch.hidden_directory().expect("a mask").as_path()).expect("exists");
+            assert_eq!((directory.is_dir(), directory.mode() & 0o7777), (true, 0));
+        }
+        drop(scratch);
+        assert_eq!(names_in(&base), [""; 0]);
+    }
+
+    #[test]
+    fn command_directories_are_apart_and_short() {
+        let scratch = Scratch::create().expect("a scratch directory");
+        let directories: Vec<CommandDirectory> =
+            (0..50).map(|_| scratch.command_directory().expect("a directory")).collect();
+        let paths: HashSet<&[u8]> = directories.iter().map(|directory| directory.path().as_bytes()).collect();
+        assert_eq!(paths.len(), 50);
+        let longest = Scratch { next_command: AtomicU64::new(u64::MAX), ..scratch };
+        let directory = longest.command_directory().expect("a directory");
+        let socket = directory.path().as_path().join("s".repeat(45));
+        std::os::unix::net::UnixListener::bind(&socket).expect("the path fits into a socket's address");
+    }
+
+    #[test]
+    fn the_dead_are_swept_and_the_living_are_not() {
+        let base = base();
+        let living = create(&base);
+        let dead = leave_behind(&base, "palisade-aB3xyz");
+        let _new = create(&base);
+        assert!(!dead.exists());
+        assert!(living.path().as_path().exists());
+    }
+
+    #[test]
+    fn what_is_not_ours_is_left_alone() {
+        let base = base();
+        let outside = base.path().join("outside");
+        fs::create_dir(&outside).expect("writable");
+        fs::write(outside.join("file"), "x").expect("writable");
+        symlink(&outside, base.path().join("palisade-link00")).expect("writable");
+        fs::write(base.path().join("palisade-file00"), "x").expect("writable");
+        for name in
+            ["palisade-short", "palisade-toolong", "palisade-covers-0", "palisade-a.b.c_", "xpalisade-abcdef"]
+        {
+            leave_behind(&base, name);
+        }
+        let before = names_in(&base);
+        drop(create(&base));
+        assert_eq!(names_in(&base), before);
+        assert!(outside.join("file").exists());
+    }
+
+    #[test]
+    fn another_users_directory_is_left_alone() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let base = base();
+        let other = leave_behind(&base, "palisade-other1");
+        std::os::unix::fs::chown(&other, Some(65534), None).expect("root may");
+        drop(create(&base));
+        assert!(other.join("file").exists());
+    }
+
+    #[test]
+    fn a_base_that_anybody_may_rearrange_is_refused() {
+        let base = base();
+        fs::set_permissions(base.path(), fs::Permissions::from_mode(0o777)).expect("ours");
+        assert!(matches!(Scratch::create_in(base.path()), Err(ScratchError::Unsafe(_))));
+        fs::set_permissions(base.path(), fs::Permissions::from_mode(0o1777)).expect("ours");
+        create(&base);
+        let missing = Scratch::create_in(&base.path().join("missing")).expect_err("there is no base");
+        assert!(missing.to_string().contains("/missing: No such file"), "{missing}");
+    }
+
+    /// Each start sweeps, so that directories are locked and looked at by others in the middle of being made.
+    #[test]
+    fn many_starts_at_once_do_not_take_each_others_directories() {
+        let base = base();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let scratch = create(&base);
+                        let command = scratch.command_directory().expect("the directory is still there");
+                        fs::write(command.path().as_path().join("file"), "x").expect("writable");
+                    }
+                });
+            }
+        });
+        assert_eq!(names_in(&base), [""; 0]);
+    }
+}
