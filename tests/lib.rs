@@ -1,1 +1,0 @@
-//! Real commands in the real sandbox.

@@ -1,0 +1,4 @@
+//! Real commands in the real sandbox, run by `cargo xtask test` as root and as an ordinary user.
+#![forbid(unsafe_code)]
+
+mod files;

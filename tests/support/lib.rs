@@ -1,0 +1,15 @@
+//! What the integration tests share: a project to run commands in, `palisade run` around them, an origin server on
+//! loopback that stands for the network.
+//!
+//! The tests find the programs to test through variables that `cargo xtask test` sets; see [`Tools`].
+#![forbid(unsafe_code)]
+
+mod origin;
+mod project;
+mod run;
+mod tools;
+
+pub use origin::Origin;
+pub use project::Project;
+pub use run::{Palisade, Run};
+pub use tools::{Tools, works_here};
