@@ -19,6 +19,9 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
+/// Bytes of the buffer at first. It grows when more is there at once.
+const FIRST_BUFFER: usize = 16 * 1024;
+
 /// Pipes between `client` and `upstream`. `early` is what the client sent before the tunnel stood.
 pub(crate) async fn pipe(mut client: TcpStream, mut upstream: TcpStream, early: &[u8]) {
     let (from_client, to_client) = client.split();
@@ -67,14 +70,18 @@ impl Direction<'_> {
 
     /// Whether there may be more later.
     async fn carry_what_is_there(&mut self) -> io::Result<bool> {
-        let mut buffer = Vec::with_capacity(limits::TUNNEL_BUFFER);
+        let mut buffer = Vec::with_capacity(FIRST_BUFFER);
         loop {
             match self.from.try_read_buf(&mut buffer) {
                 Ok(0) => return Ok(false),
                 Ok(_) => {
                     self.to.write_all(&buffer).await?;
                     self.activity.seen();
+                    let is_too_small = buffer.len() == buffer.capacity();
                     buffer.clear();
+                    if is_too_small && buffer.capacity() < limits::TUNNEL_BUFFER {
+                        buffer.reserve_exact(limits::TUNNEL_BUFFER);
+                    }
                 }
                 Err(error) => return Ok(error.kind() == io::ErrorKind::WouldBlock),
             }

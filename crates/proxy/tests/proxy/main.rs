@@ -1,0 +1,10 @@
+//! The proxy as a command sees it: real sockets on loopback, a local server as the outside, raw bytes in and out.
+//!
+//! A test waits for events, never for time; where something must *not* happen, an event that comes after it is
+//! waited for.
+
+mod direct;
+mod http;
+mod life;
+mod socks;
+mod support;
