@@ -3,14 +3,16 @@
 //!
 //! No list of names can be complete (drivers add entries), so the host's `/proc` is looked at: for root every
 //! directory that belongs to no process, and every file with a write bit, is bound read-only, and every file
-//! that an ordinary user could not read is hidden. For anyone else the kernel's own permissions do this;
-//! `/proc/sys` is bound read-only all the same.
+//! that an ordinary user could not read is hidden. For anyone else the kernel's own permissions do this, but
+//! for what somebody other than root may write (`/proc/pressure`, where a trigger costs the host work): each
+//! entry of `/proc` that holds such a file is bound read-only, and `/proc/sys` always.
 
 use palisade_policy::{AbsPath, Node};
 use std::fs::{DirEntry, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 /// The entries of `/proc` to shut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,15 +27,20 @@ pub struct ProcGuards {
 const HIDDEN_BY_NAME: [&[u8]; 7] =
     [b"acpi", b"keys", b"latency_stats", b"sched_debug", b"scsi", b"timer_list", b"timer_stats"];
 
+/// How many entries of one directory of `/proc` are looked at. On a large machine `/proc/irq` holds tens of
+/// thousands; what is not looked through is shut.
+const MOST_LOOKED_AT: usize = 2_000;
+
 /// What must be shut for a command that runs as root (`true`) or as anyone else.
 pub fn proc_guards(root: bool) -> io::Result<ProcGuards> {
     let mut guards = ProcGuards::default();
-    if !root {
-        guards.read_only.extend(AbsPath::new("/proc/sys"));
-        return Ok(guards);
-    }
     for entry in std::fs::read_dir("/proc")? {
-        guards.shut(&entry?)?;
+        let entry = entry?;
+        match host_wide(&entry)? {
+            Some(metadata) if root => guards.shut_to_root(&entry, &metadata),
+            Some(metadata) => guards.shut_to_others(&entry, &metadata),
+            None => {}
+        }
     }
     guards.read_only.sort();
     guards.hidden.sort_by(|a, b| a.0.cmp(&b.0));
@@ -41,31 +48,57 @@ pub fn proc_guards(root: bool) -> io::Result<ProcGuards> {
 }
 
 impl ProcGuards {
-    fn shut(&mut self, entry: &DirEntry) -> io::Result<()> {
-        let name = entry.file_name();
-        if name.as_bytes().iter().all(u8::is_ascii_digit) {
-            return Ok(());
-        }
-        // Links (`self`, `net`) lead into a process's own directory. An entry may vanish with its driver.
-        let metadata = match entry.metadata() {
-            Ok(metadata) if !metadata.is_symlink() => metadata,
-            Ok(_) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        let Ok(path) = AbsPath::try_from(entry.path().as_path()) else { return Ok(()) };
-        let node = if metadata.is_dir() { Node::Directory } else { Node::File };
-        if HIDDEN_BY_NAME.contains(&name.as_bytes()) || is_for_root_alone(&metadata) {
+    fn shut_to_root(&mut self, entry: &DirEntry, metadata: &Metadata) {
+        let Ok(path) = AbsPath::try_from(entry.path().as_path()) else { return };
+        if HIDDEN_BY_NAME.contains(&entry.file_name().as_bytes()) || is_for_root_alone(metadata) {
+            let node = if metadata.is_dir() { Node::Directory } else { Node::File };
             self.hidden.push((path, node));
         } else if metadata.is_dir() || metadata.permissions().mode() & 0o222 != 0 {
             self.read_only.push(path);
         }
-        Ok(())
+    }
+
+    fn shut_to_others(&mut self, entry: &DirEntry, metadata: &Metadata) {
+        let mut left = MOST_LOOKED_AT;
+        if entry.file_name() == "sys" || is_open(&entry.path(), metadata, &mut left) {
+            self.read_only.extend(AbsPath::try_from(entry.path().as_path()));
+        }
+    }
+}
+
+/// What an entry of `/proc` is, unless it belongs to a process.
+fn host_wide(entry: &DirEntry) -> io::Result<Option<Metadata>> {
+    if entry.file_name().as_bytes().iter().all(u8::is_ascii_digit) {
+        return Ok(None);
+    }
+    // Links (`self`, `net`) lead into a process's own directory. An entry may vanish with its driver.
+    match entry.metadata() {
+        Ok(metadata) => Ok(Some(metadata).filter(|metadata| !metadata.is_symlink())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
 fn is_for_root_alone(metadata: &Metadata) -> bool {
     metadata.permissions().mode() & 0o004 == 0
+}
+
+/// Whether somebody other than root may write to `path` or below it, or more than `left` entries would have to
+/// be looked at to know. Which groups the user is in is not asked.
+fn is_open(path: &Path, metadata: &Metadata, left: &mut usize) -> bool {
+    if *left == 0 || metadata.permissions().mode() & 0o022 != 0 {
+        return true;
+    }
+    *left -= 1;
+    if !metadata.is_dir() {
+        return false;
+    }
+    // What this user cannot look into the command cannot either, and an entry that vanished is written by nobody.
+    let Ok(entries) = std::fs::read_dir(path) else { return false };
+    entries.flatten().any(|entry| match entry.metadata() {
+        Ok(metadata) => !metadata.is_symlink() && is_open(&entry.path(), &metadata, left),
+        Err(_) => false,
+    })
 }
 
 #[cfg(test)]
@@ -77,7 +110,8 @@ mod tests {
         let guards = proc_guards(true).expect("a /proc to look at");
         let sys = AbsPath::new("/proc/sys").expect("absolute");
         assert!(guards.read_only.contains(&sys), "{guards:?}");
-        assert_eq!(proc_guards(false).expect("no look needed").read_only, [sys]);
+        let others = proc_guards(false).expect("a /proc to look at");
+        assert!(others.read_only.contains(&sys) && others.hidden.is_empty(), "{others:?}");
         let shut: Vec<String> = guards
             .read_only
             .iter()
@@ -86,8 +120,31 @@ mod tests {
             .collect();
         for name in ["sysrq-trigger", "irq", "kcore", "kmsg", "timer_list"] {
             let path = format!("/proc/{name}");
-            assert!(!std::path::Path::new(&path).exists() || shut.contains(&path), "{path} is open: {shut:?}");
+            assert!(
+                !Path::new(&path).exists() || shut.contains(&path),
+                "{path} is open: {shut:?}"
+            );
         }
         assert!(!shut.iter().any(|path| path.contains("self")), "{shut:?}");
+    }
+
+    #[test]
+    fn what_others_may_write_is_open_at_any_depth_and_so_is_what_is_too_large_to_look_through() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let deep = directory.path().join("a/b");
+        std::fs::create_dir_all(&deep).expect("own directory");
+        for above in [&deep, &directory.path().join("a")] {
+            std::fs::set_permissions(above, PermissionsExt::from_mode(0o755)).expect("own directory");
+        }
+        let file = deep.join("f");
+        let opened = |mode, mut left| {
+            std::fs::write(&file, "").expect("own directory");
+            std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).expect("own file");
+            let metadata = std::fs::metadata(directory.path()).expect("exists");
+            is_open(directory.path(), &metadata, &mut left)
+        };
+        for (mode, left, open) in [(0o644, 4, false), (0o646, 4, true), (0o664, 4, true), (0o644, 3, true)] {
+            assert_eq!(opened(mode, left), open, "{mode:o} {left}");
+        }
     }
 }
