@@ -42,7 +42,9 @@ pub enum ArgumentsError {
         at: AbsPath,
     },
     /// The variables together with the plan need more than [`MOST_ARGUMENTS`].
-    #[error("the command's {0} variables and the file rules need more than bubblewrap's {MOST_ARGUMENTS} arguments")]
+    #[error(
+        "the command's {0} variables and the file rules need more than bubblewrap's {MOST_ARGUMENTS} arguments"
+    )]
     TooManyVariables(usize),
 }
 

@@ -11,6 +11,7 @@ mod policy;
 mod probe;
 mod run;
 mod signals;
+mod terminal;
 
 use clap::Parser;
 use options::{Options, Verb};
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
     }));
     let options = Options::parse();
     let outcome = std::panic::catch_unwind(|| match options.verb {
-        Verb::Run(options) => run::run(options),
+        Verb::Run(options) => run::run(&options),
         Verb::Probe(options) => probe::probe(&options),
     });
     ExitCode::from(outcome.unwrap_or(failure::SANDBOX_FAILED))

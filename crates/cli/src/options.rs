@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -18,12 +18,13 @@ pub(crate) enum Verb {
     #[command(after_help = "\
 Exit status: the command's own, 128 + n when signal n ended it; 125 when the sandbox could not run it, 126 when the \
 program cannot be executed, 127 when there is none; 2 for a wrong option.")]
-    Run(RunOptions),
+    Run(Box<RunOptions>),
     /// Says whether the sandbox runs on this machine, and if not, why and what to do
     Probe(ProbeOptions),
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true).args(["line", "command"]))]
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) rules: RuleOptions,
@@ -31,7 +32,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "FD", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
     pub(crate) json: Option<i32>,
     /// A line for the shell: bash without its start-up files where there is one, else sh
-    #[arg(short = 'c', value_name = "LINE", conflicts_with = "command", required_unless_present = "command")]
+    #[arg(short = 'c', value_name = "LINE")]
     pub(crate) line: Option<OsString>,
     /// The command: a program and its arguments
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
@@ -86,7 +87,8 @@ mod tests {
 
     #[test]
     fn what_follows_the_command_is_the_commands() {
-        let options = Options::try_parse_from(["palisade", "run", "--allow-host", "a.com", "echo", "-n", "--root"]);
+        let options =
+            Options::try_parse_from(["palisade", "run", "--allow-host", "a.com", "echo", "-n", "--root"]);
         let Verb::Run(run) = options.expect("valid").verb else { panic!("not a run") };
         assert_eq!(run.command, ["echo", "-n", "--root"]);
         assert!(Options::try_parse_from(["palisade", "run", "--no-such-option", "true"]).is_err());

@@ -40,8 +40,9 @@ pub(crate) fn in_force(options: &RuleOptions) -> Result<InForce, Failure> {
 }
 
 fn absolute(path: &Path) -> Result<AbsPath, Failure> {
-    AbsPath::try_from(path)
-        .map_err(|error| Failure::new("SANDBOX_DIRECTORY", format!("{:?} {error}", path.display().to_string())))
+    AbsPath::try_from(path).map_err(|error| {
+        Failure::new("SANDBOX_DIRECTORY", format!("{:?} {error}", path.display().to_string()))
+    })
 }
 
 /// A variable that names a directory; unset and empty are the same. One that is set but not absolute would

@@ -30,8 +30,10 @@ fn print(probe: &Probe) {
 }
 
 fn to_json(probe: &Probe) -> Value {
-    let bubblewrap =
-        probe.bubblewrap.as_ref().map(|(path, version)| json!({ "path": path.to_string(), "version": version }));
+    let bubblewrap = probe
+        .bubblewrap
+        .as_ref()
+        .map(|(path, version)| json!({ "path": path.to_string(), "version": version }));
     json!({
         "available": probe.is_available(),
         "backend": "bubblewrap",

@@ -4,18 +4,20 @@ use crate::failure::{Failure, SANDBOX_FAILED, say};
 use crate::json::{self, JsonOutput};
 use crate::options::RunOptions;
 use crate::policy::{InForce, in_force};
-use crate::signals::{Foreground, Signals};
-use palisade::{Command, Entry, Options, Process, Request, Sandbox, Stream};
+use crate::signals::Signals;
+use crate::terminal::Terminal;
+use nix::sys::signal::SigSet;
+use palisade::{Command, Entry, Options, Process, Request, Sandbox, Signal, Stream};
 use palisade_policy::Violation;
 use std::io::IsTerminal;
 
 /// Runs the command and gives the exit status for it.
-pub(crate) fn run(options: RunOptions) -> u8 {
+pub(crate) fn run(options: &RunOptions) -> u8 {
     let json = match options.json.map(JsonOutput::open).transpose() {
         Ok(json) => json,
         Err(failure) => return fail(&failure),
     };
-    let (status, object) = match run_to_end(&options) {
+    let (status, object) = match run_to_end(options) {
         Ok(end) => (end.status, json::of_end(end.status, &end.violations)),
         Err(failure) => (fail(&failure), json::of_failure(&failure)),
     };
@@ -36,35 +38,50 @@ struct End {
 }
 
 fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
-    let failed = |doing: &str, error: std::io::Error| Failure::new("SANDBOX_LAUNCH", format!("{doing}: {error}"));
     let entry = Entry::this_program().map_err(|error| failed("opening the program's own file", error))?;
     let InForce { loaded, root, working_directory } = in_force(&options.rules)?;
     let signals = Signals::block().map_err(|error| failed("blocking signals", error.into()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed("starting the runtime", error))?;
-    let sandbox = Sandbox::create(Options { policy: loaded.policy, roots: vec![root.clone()], entry: Some(entry) })?;
+    let sandbox =
+        Sandbox::create(Options { policy: loaded.policy, roots: vec![root.clone()], entry: Some(entry) })?;
     let request = Request {
         working_directory: Some(working_directory),
         streams: [Stream::Inherit; 3],
         ..Request::new(command(options), root)
     };
-    let foreground = Foreground::of_terminal();
-    let end = runtime.block_on(async {
-        let signals = Signals::receive(&signals).map_err(|error| failed("receiving signals", error))?;
-        let mut process = sandbox.spawn(request).await?;
-        for warning in process.warnings() {
-            say(&format!("warning: {warning}"));
-        }
-        let status = to_end(&mut process, &signals).await?;
-        Ok::<_, Failure>(End { status, violations: process.violations() })
-    });
-    if let Some(foreground) = foreground {
-        foreground.restore();
+    let terminal = Terminal::controlling();
+    let end = runtime.block_on(start_to_end(&sandbox, request, &signals, terminal.as_ref()));
+    if let Some(terminal) = &terminal {
+        terminal.take_back();
     }
     if let Ok(end) = &end {
         tell(&end.violations);
     }
     end
+}
+
+async fn start_to_end(
+    sandbox: &Sandbox,
+    request: Request,
+    signals: &SigSet,
+    terminal: Option<&Terminal>,
+) -> Result<End, Failure> {
+    let signals = Signals::receive(signals).map_err(|error| failed("receiving signals", error))?;
+    let prepared = sandbox.prepare(request).await?;
+    if let Some(terminal) = terminal {
+        terminal.give(prepared.group());
+    }
+    let mut process = prepared.start()?;
+    for warning in process.warnings() {
+        say(&format!("warning: {warning}"));
+    }
+    let status = to_end(&mut process, &signals, terminal).await?;
+    Ok(End { status, violations: process.violations() })
+}
+
+fn failed(doing: &str, error: std::io::Error) -> Failure {
+    Failure::new("SANDBOX_LAUNCH", format!("{doing}: {error}"))
 }
 
 fn command(options: &RunOptions) -> Command {
@@ -74,19 +91,34 @@ fn command(options: &RunOptions) -> Command {
     }
 }
 
-/// Waits for the command, passing signals on to it meanwhile.
-async fn to_end(process: &mut Process, signals: &Signals) -> Result<u8, Failure> {
+/// Waits for the command, passing signals on to it and stopping with it meanwhile.
+async fn to_end(
+    process: &mut Process,
+    signals: &Signals,
+    terminal: Option<&Terminal>,
+) -> Result<u8, Failure> {
     loop {
         let signal = tokio::select! {
             status = process.wait_for_end() => return status.map_err(Failure::from),
             signal = signals.next() => signal,
         };
-        let passed_on = signal.and_then(|signal| process.signal(signal));
-        if let Err(error) = passed_on {
+        let done = signal.and_then(|signal| match signal {
+            Signal::SIGCHLD => stop_if_stopped(process, terminal),
+            signal => process.signal(signal),
+        });
+        if let Err(error) = done {
             say(&format!("a signal could not be passed on to the command, which is ended instead: {error}"));
             return Ok(SANDBOX_FAILED);
         }
     }
+}
+
+/// Job control is the terminal's: without one, a command that somebody stopped is left to him.
+fn stop_if_stopped(process: &Process, terminal: Option<&Terminal>) -> std::io::Result<()> {
+    if let (Some(signal), Some(terminal), Some(group)) = (process.stopped_by()?, terminal, process.group()) {
+        terminal.stop_with(group, signal);
+    }
+    Ok(())
 }
 
 /// On a terminal, says in plain words what was stopped.

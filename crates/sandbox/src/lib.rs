@@ -1,1 +1,45 @@
+//! Runs commands confined by the operating system: the facade over Palisade's layers.
+//!
+//! A [`Sandbox`] is made from a [`Policy`](palisade_policy::Policy) and runs [`Request`]s; each gets a bubblewrap, a
+//! seccomp filter and a proxy of its own, and gives an [`Outcome`] with what was stopped. Nothing ever runs
+//! unprotected: where the sandbox cannot work there is an [`Error`] that says why and what to do.
+//!
+//! It does not know that settings files exist (`palisade-settings` reads them into a policy), nor permission modes.
+//!
+//! ```no_run
+//! use palisade::{Command, Options, Request, Sandbox};
+//!
+//! # async fn example() -> Result<(), palisade::Error> {
+//! let sandbox = Sandbox::create(Options::default())?;
+//! let request = Request::new(Command::Shell("make test".into()), "/home/me/project");
+//! let outcome = sandbox.run(request).await?;
+//! println!("{} {:?}", outcome.status, outcome.sandbox.violations);
+//! # Ok(()) }
+//! ```
 #![forbid(unsafe_code)]
+
+mod cover;
+mod environment;
+mod error;
+mod launcher;
+mod outcome;
+mod probe;
+mod process;
+mod report;
+mod request;
+mod resolve;
+mod sandbox;
+mod scratch;
+
+pub use cover::CoverError;
+pub use error::Error;
+pub use nix::sys::signal::Signal;
+pub use nix::unistd::Pid;
+pub use outcome::{Captured, Outcome, Report};
+pub use palisade_bwrap::linux::{Entry, LaunchError, duplicate_inherited, entry};
+pub use probe::{Cause, Probe, probe};
+pub use process::Process;
+pub use report::plain;
+pub use request::{Command, Request, Stream};
+pub use sandbox::{Options, Prepared, Sandbox};
+pub use scratch::ScratchError;

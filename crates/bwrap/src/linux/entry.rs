@@ -1,10 +1,9 @@
 //! The command's first moment inside: a program that sets the scene and then *becomes* the command.
 //!
-//! bubblewrap's own outer process stands in the terminal's foreground process group, as the command must, so
-//! Ctrl-C reaches it too; it has to ignore such signals or the sandbox would die of them. But an ignored
-//! signal stays ignored over `exec`, in the command too, and nothing in bubblewrap gives it its effect
-//! back. So bubblewrap starts the entry, which does, and then executes the command in its own place: no
-//! process of Palisade's stays inside.
+//! bubblewrap's own outer process leads the command's process group, so Ctrl-C reaches it too; it has to ignore
+//! such signals or the sandbox would die of them. But an ignored signal stays ignored over `exec`, in the
+//! command too, and nothing in bubblewrap gives it its effect back. So bubblewrap starts the entry, which does,
+//! and then executes the command in its own place: no process of Palisade's stays inside.
 //!
 //! What the attacker controls here: the command's variables, `LD_PRELOAD` among them. The entry is the host's
 //! own program file, opened by descriptor; a library loaded into it could keep that file open and, where the
@@ -97,14 +96,18 @@ pub fn run_if_asked() -> Option<i32> {
 }
 
 fn become_command(words: &[OsString]) -> Result<Infallible, (i32, String)> {
-    let internal = |reason: &str| (super::launch::ENTRY_FAILED, format!("the sandbox's entry was called wrongly: {reason}"));
+    let internal = |reason: &str| {
+        (super::launch::ENTRY_FAILED, format!("the sandbox's entry was called wrongly: {reason}"))
+    };
     let [variables, ignored, program, argv @ ..] = words else { return Err(internal("too few arguments")) };
     let number = |word: &OsString| word.to_str().and_then(|text| text.parse::<u64>().ok());
-    let fd = number(variables).and_then(|fd| i32::try_from(fd).ok()).ok_or_else(|| internal("no descriptor"))?;
+    let fd =
+        number(variables).and_then(|fd| i32::try_from(fd).ok()).ok_or_else(|| internal("no descriptor"))?;
     let ignored = number(ignored).ok_or_else(|| internal("no signal mask"))?;
     let variables = read_variables(fd).map_err(|error| internal(&error.to_string()))?;
     let path = CString::new(program.as_bytes()).map_err(|_| internal("a NUL byte"))?;
-    let argv = c_strings(argv.iter().map(|word| word.clone().into_vec())).map_err(|_| internal("a NUL byte"))?;
+    let argv =
+        c_strings(argv.iter().map(|word| word.clone().into_vec())).map_err(|_| internal("a NUL byte"))?;
     sys::close_all_others();
     sys::reset_signals(ignored);
     let error = execute(&path, &argv, &variables);

@@ -13,7 +13,7 @@
 use super::entry::{Entry, is_variable_name, variables_block};
 use super::listeners::bind_inside;
 use super::program::Program;
-use super::sys::{self, Group};
+use super::sys::{self, Signals};
 use nix::sys::signal::Signal;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
@@ -51,8 +51,8 @@ pub struct Launch<'a> {
     pub program: OsString,
     /// The command's arguments, its own name first. Without an entry the name is `program` whatever stands here.
     pub argv: Vec<OsString>,
-    /// With an entry: who starts the command, in the caller's process group. Without: bubblewrap itself does, in
-    /// a process group of its own, and the variables are among its arguments.
+    /// With an entry: who starts the command; signals to its process group then reach the command alone.
+    /// Without: bubblewrap itself starts it, dies of such signals, and has the variables among its arguments.
     pub entry: Option<&'a Entry>,
     /// With an entry: the command's variables.
     pub variables: &'a [(Vec<u8>, Vec<u8>)],
@@ -109,6 +109,8 @@ pub struct Running {
     init: OwnedFd,
     init_pid: u32,
     status: File,
+    /// What was read from `status` and not looked at yet.
+    unread: Vec<u8>,
     reaped: bool,
 }
 
@@ -135,7 +137,8 @@ pub fn launch(launch: Launch<'_>) -> Result<Held, LaunchError> {
     let filter = memory_file("palisade-filter", launch.filter)?;
     let entry = launch.entry.map(|entry| EntryFiles::make(entry, launch.variables)).transpose()?;
 
-    let mut keep: Vec<i32> = vec![arguments.as_raw_fd(), filter.as_raw_fd(), status_in.as_raw_fd(), block.as_raw_fd()];
+    let mut keep: Vec<i32> =
+        vec![arguments.as_raw_fd(), filter.as_raw_fd(), status_in.as_raw_fd(), block.as_raw_fd()];
     keep.extend(entry.iter().flat_map(EntryFiles::descriptors));
     let mut command = Command::new(launch.bwrap.handle());
     command.arg0("bwrap").env_clear();
@@ -145,7 +148,8 @@ pub fn launch(launch: Launch<'_>) -> Result<Held, LaunchError> {
     command.arg("--").args(inner_argv(launch.program, launch.argv, entry.as_ref()));
     let [stdin, stdout, stderr] = launch.stdio;
     command.stdin(stdin).stdout(stdout).stderr(stderr);
-    sys::prepare_child(&mut command, keep, if entry.is_some() { Group::Callers } else { Group::Own });
+    let signals = if entry.is_some() { Signals::ForTheCommand } else { Signals::ForBoth };
+    sys::prepare_child(&mut command, keep, signals);
     let child = command.spawn().map_err(failed("starting bubblewrap"))?;
     drop((command, status_in, block, entry));
 
@@ -163,9 +167,15 @@ impl Held {
         std::mem::take(&mut self.listeners)
     }
 
+    /// See [`Running::group`].
+    pub fn group(&self) -> nix::unistd::Pid {
+        self.running.group()
+    }
+
     /// Lets the command start.
     pub fn release(self) -> Result<Running, LaunchError> {
-        rustix::io::write(&self.release, b"x").map_err(|error| failed("releasing the command")(error.into()))?;
+        rustix::io::write(&self.release, b"x")
+            .map_err(|error| failed("releasing the command")(error.into()))?;
         Ok(self.running)
     }
 }
@@ -174,10 +184,11 @@ impl Running {
     fn adopt(bwrap: Child, status: File) -> Result<Self, LaunchError> {
         let doing = failed("opening bubblewrap's process");
         let pid = Pid::from_child(&bwrap);
-        let handle = rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(|error| doing(error.into()))?;
+        let handle =
+            rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(|error| doing(error.into()))?;
         // Until the first process is known its place is taken by bubblewrap, whose end is the end of both.
         let init = handle.try_clone().map_err(doing)?;
-        Ok(Running { bwrap, handle, init, init_pid: 0, status, reaped: false })
+        Ok(Running { bwrap, handle, init, init_pid: 0, status, unread: Vec::new(), reaped: false })
     }
 
     /// Reads who the sandbox's first process is. It exists, though perhaps as a zombie, until bubblewrap reaps it.
@@ -197,30 +208,49 @@ impl Running {
         Ok(pid)
     }
 
-    /// One line of the status descriptor; `None` at its end.
+    /// One line of the status descriptor; `None` at its end. What has come behind it is kept for later.
     fn read_status_line(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, LaunchError> {
-        let mut line = Vec::new();
-        let mut byte = [0u8];
-        while line.last() != Some(&b'\n') {
-            if !wait_readable(self.status.as_fd(), deadline).map_err(failed("waiting for bubblewrap's status"))? {
+        let mut chunk = [0u8; 512];
+        loop {
+            if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
+                return Ok(Some(self.unread.drain(..=end).collect()));
+            }
+            if self.unread.len() > LONGEST_STATUS {
+                return Err(LaunchError::Status("a line without end".into()));
+            }
+            if !wait_readable(self.status.as_fd(), deadline)
+                .map_err(failed("waiting for bubblewrap's status"))?
+            {
                 return Err(LaunchError::TimedOut);
             }
-            match self.status.read(&mut byte) {
+            match self.status.read(&mut chunk) {
                 Ok(0) => return Ok(None),
-                Ok(_) if line.len() == LONGEST_STATUS => {
-                    return Err(LaunchError::Status("a line without end".into()));
-                }
-                Ok(_) => line.push(byte[0]),
+                Ok(count) => self.unread.extend_from_slice(&chunk[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(failed("reading bubblewrap's status")(error)),
             }
         }
-        Ok(Some(line))
     }
 
     /// Turns readable when the command has ended.
     pub fn ended(&self) -> BorrowedFd<'_> {
         self.handle.as_fd()
+    }
+
+    /// The process group that the command starts in: bubblewrap's outer process leads it.
+    pub fn group(&self) -> nix::unistd::Pid {
+        nix::unistd::Pid::from_raw(self.bwrap.id() as i32)
+    }
+
+    /// The signal that has stopped the command's process group since the last call, if one has (Ctrl-Z, or
+    /// reading from a terminal in its background).
+    pub fn stopped_by(&self) -> io::Result<Option<Signal>> {
+        use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+        match waitid(Id::Pid(self.group()), WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG) {
+            Ok(WaitStatus::Stopped(_, signal)) => Ok(Some(signal)),
+            Ok(_) | Err(nix::errno::Errno::ECHILD) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Sends `signal` to the command itself (not to what it started). Does nothing once it has ended.
@@ -235,7 +265,8 @@ impl Running {
         if self.command_pid()? != Some(pid) {
             return Ok(());
         }
-        let signal = rustix::process::Signal::from_named_raw(signal as i32).ok_or(io::ErrorKind::InvalidInput)?;
+        let signal =
+            rustix::process::Signal::from_named_raw(signal as i32).ok_or(io::ErrorKind::InvalidInput)?;
         match rustix::process::pidfd_send_signal(command, signal) {
             Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
             Err(error) => Err(error.into()),
@@ -247,7 +278,9 @@ impl Running {
         let pid = self.init_pid;
         let children = match std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {
             Ok(children) => children,
-            Err(error) if matches!(error.raw_os_error(), Some(nix::libc::ENOENT | nix::libc::ESRCH)) => return Ok(None),
+            Err(error) if matches!(error.raw_os_error(), Some(nix::libc::ENOENT | nix::libc::ESRCH)) => {
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         };
         Ok(children.split_ascii_whitespace().next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw))
@@ -272,7 +305,7 @@ impl Running {
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
             return Ok(Ended::Killed(signal));
         }
-        let mut rest = Vec::new();
+        let mut rest = std::mem::take(&mut self.unread);
         (&self.status).take(LONGEST_STATUS as u64).read_to_end(&mut rest)?;
         Ok(match number_in(&rest, "exit-code").and_then(|code| u8::try_from(code).ok()) {
             Some(code) => Ended::Exit(code),

@@ -30,7 +30,9 @@ pub fn bind_inside(pid: u32, addresses: &[SocketAddr]) -> io::Result<Vec<Option<
     drop(from_child);
     match waitpid(child, None) {
         Ok(WaitStatus::Exited(_, 0)) => received,
-        Ok(status) => received.and(Err(io::Error::other(format!("the binding process ended with {status:?}")))),
+        Ok(status) => {
+            received.and(Err(io::Error::other(format!("the binding process ended with {status:?}"))))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -14,8 +14,8 @@ use std::process::Command;
 /// More listeners than this are not passed in one message (the kernel takes 253 descriptors in one).
 pub(super) const MOST_LISTENERS: usize = 128;
 
-/// Signals that a terminal or a `kill` of the whole process group sends, which must not end bubblewrap's own
-/// process: with it the whole sandbox would die before the command could act on the signal.
+/// Signals that a terminal, or a `kill` of the command's whole process group, sends. They must not end
+/// bubblewrap's own process: with it the whole sandbox would die before the command could act on the signal.
 const FOR_THE_COMMAND: [c_int; 9] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -28,29 +28,31 @@ const FOR_THE_COMMAND: [c_int; 9] = [
     libc::SIGIO,
 ];
 
-/// How the process that becomes bubblewrap meets signals.
+/// Who is to meet the signals in [`FOR_THE_COMMAND`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Group {
-    /// In the caller's process group, so that the terminal's signals and reads work; bubblewrap ignores the
-    /// signals meant for the command, which [`reset_signals`] makes the command hear again.
-    Callers,
-    /// In a group of its own: no signal to the caller's group reaches it.
-    Own,
+pub(super) enum Signals {
+    /// bubblewrap as well as the command.
+    ForBoth,
+    /// The command alone: bubblewrap ignores them, and [`reset_signals`] makes the command hear them again.
+    ForTheCommand,
 }
 
 /// Has the child, between `fork` and `exec`, keep only 0, 1, 2 and `keep` open, die when the calling *thread*
-/// dies, and join `group`.
-pub(super) fn prepare_child(command: &mut Command, keep: Vec<RawFd>, group: Group) {
+/// dies, and lead a process group of its own.
+///
+/// The group is part of the wall: a signal to one's own process group (`kill 0`) reaches every member of the
+/// same user, inside the process namespace or not. In the caller's group a command could kill its caller.
+pub(super) fn prepare_child(command: &mut Command, keep: Vec<RawFd>, signals: Signals) {
     let parent = nix::unistd::getpid();
     let in_child = move || {
         die_with(parent)?;
         keep_open_only(&keep)?;
-        match group {
-            Group::Own => nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?,
-            Group::Callers => FOR_THE_COMMAND.iter().for_each(|&signal| {
+        nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+        if signals == Signals::ForTheCommand {
+            for signal in FOR_THE_COMMAND {
                 // SAFETY: `signal` sets a disposition; with SIG_IGN there is no handler whose code could be wrong.
                 unsafe { libc::signal(signal, libc::SIG_IGN) };
-            }),
+            }
         }
         unblock_signals()
     };
@@ -108,7 +110,7 @@ fn mark_each() -> io::Result<()> {
     Ok(())
 }
 
-/// Undoes [`Group::Callers`] for the command: each of those signals has its default effect again, but those
+/// Undoes [`Signals::ForTheCommand`] for the command: each of those signals has its default effect again, but those
 /// in `ignored`, which whoever started Palisade wanted ignored (`nohup`).
 pub(super) fn reset_signals(ignored: u64) {
     for signal in FOR_THE_COMMAND {
@@ -224,8 +226,7 @@ pub(super) fn fork_binder(
         return Err(io::Error::other(format!("more than {MOST_LISTENERS} listeners in one sandbox")));
     }
     let targets: Vec<Target> = addresses.iter().copied().map(Target::new).collect();
-    let (ours, theirs) =
-        socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
+    let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
     // SAFETY: the child calls only `bind_and_send`, which allocates nothing, and ends with `_exit`.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
@@ -321,7 +322,8 @@ struct Control([u8; 16 + 4 * MOST_LISTENERS]);
 
 fn send(to: RawFd, report: &Report, sockets: &[c_int]) -> isize {
     let mut control = Control([0; 16 + 4 * MOST_LISTENERS]);
-    let mut iov = libc::iovec { iov_base: (&raw const *report).cast_mut().cast(), iov_len: size_of::<Report>() };
+    let mut iov =
+        libc::iovec { iov_base: (&raw const *report).cast_mut().cast(), iov_len: size_of::<Report>() };
     // SAFETY: an all-zero msghdr is valid; every pointer set below leads to something that lives until sendmsg
     // returns; the control buffer has room for one header and MOST_LISTENERS descriptors.
     unsafe {

@@ -1,0 +1,41 @@
+//! How a command ended, and what was stopped on the way.
+
+use palisade_policy::Violation;
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The command's exit status; 128 + n when signal n ended it.
+    pub status: u8,
+    /// What it wrote to standard output, where that was captured.
+    pub stdout: Captured,
+    /// What it wrote to standard error, where that was captured: its own violation tags neutralised, the violation
+    /// block appended.
+    pub stderr: Captured,
+    /// What the sandbox did.
+    pub sandbox: Report,
+}
+
+/// Captured output.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The bytes, up to [`Captured::LIMIT`] of them.
+    pub bytes: Vec<u8>,
+    /// Whether there were more.
+    pub truncated: bool,
+}
+
+impl Captured {
+    /// How many bytes of one stream are kept (16 MiB): the command decides how much it writes, the host how much
+    /// memory it has.
+    pub const LIMIT: usize = 16 << 20;
+}
+
+/// What the sandbox did for one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Whether the command ran inside. Always, so far.
+    pub sandboxed: bool,
+    /// What was stopped: first the proxy's refusals, then what the captured standard error tells of.
+    pub violations: Vec<Violation>,
+}

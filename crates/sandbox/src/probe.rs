@@ -1,0 +1,132 @@
+//! Whether the sandbox runs on this machine, found out by running it, and if not, why and what to do.
+//!
+//! A list of requirements would be wrong on the next kernel. So a probe makes a real launch of the same kind as
+//! any command's, and only when that fails looks for the cause: in what bubblewrap said and in a few settings of
+//! the kernel.
+
+mod cause;
+
+pub use cause::Cause;
+
+use crate::scratch::Scratch;
+use cause::Facts;
+use palisade_bwrap::filter::{Arch, Filter, FilterError, program};
+use palisade_bwrap::linux::{Ended, Launch, LaunchError, Program, ProgramError, launch, proc_guards};
+use palisade_bwrap::{Mounts, Setting, arguments};
+use palisade_policy::{AbsPath, Confinement, FileSets, NetworkPolicy};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+/// What a probe found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// Why the sandbox does not run here; `None` when it does.
+    pub cause: Option<Cause>,
+    /// The bubblewrap that was found, and what it says its version is.
+    pub bubblewrap: Option<(AbsPath, String)>,
+}
+
+impl Probe {
+    /// Whether commands can be confined here.
+    pub fn is_available(&self) -> bool {
+        self.cause.is_none()
+    }
+}
+
+/// Runs the launch with a command that does nothing. Blocks for some milliseconds; may be called from any thread.
+pub fn probe() -> Probe {
+    let bwrap = match find_bubblewrap(&FileSets::default(), &[]) {
+        Ok(bwrap) => bwrap,
+        Err(cause) => return Probe { cause: Some(cause), bubblewrap: None },
+    };
+    let version = version_of(&bwrap);
+    let cause = attempt(&bwrap, &version).err();
+    Probe { cause, bubblewrap: Some((bwrap.path().clone(), version)) }
+}
+
+/// The bubblewrap to use: on `PATH`, where only root can write and no command of these rules and roots can.
+pub(crate) fn find_bubblewrap(files: &FileSets, roots: &[PathBuf]) -> Result<Program, Cause> {
+    let roots: Vec<AbsPath> = roots
+        .iter()
+        .filter_map(|root| AbsPath::try_from(std::fs::canonicalize(root).ok()?.as_path()).ok())
+        .collect();
+    let is_writable = |path: &AbsPath| {
+        roots.iter().any(|root| root.covers(path))
+            || files.allow_write.iter().any(|rule| rule.pattern.covers(path).is_some())
+    };
+    let path = std::env::var_os("PATH");
+    Program::find("bwrap", path.as_deref(), is_writable).map_err(|error| match error {
+        ProgramError::Missing { .. } => Cause::NoBubblewrap,
+        ProgramError::Untrusted { passed_over, .. } => Cause::UntrustedBubblewrap(passed_over.join(", ")),
+    })
+}
+
+/// The seccomp program for this machine.
+pub(crate) fn filter(unix_sockets: bool) -> Result<Vec<u8>, Cause> {
+    let make = || program(&Filter { unix_sockets }, Arch::native()?);
+    make().map_err(|error: FilterError| Cause::NoFilter(error.to_string()))
+}
+
+fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
+    let other = |error: String| Cause::Other(error);
+    let filter = filter(false)?;
+    let scratch = Scratch::create().map_err(|error| other(error.to_string()))?;
+    let guards =
+        proc_guards(rustix::process::geteuid().is_root()).map_err(|error| other(error.to_string()))?;
+    let confinement = Confinement {
+        files: FileSets::default(),
+        nodes: BTreeMap::new(),
+        files_disabled: false,
+        network: NetworkPolicy::default(),
+        working_directory: AbsPath::root(),
+    };
+    let setting = Setting {
+        hidden_file: &scratch.hidden_file().map_err(|error| other(error.to_string()))?,
+        hidden_directory: &scratch.hidden_directory().map_err(|error| other(error.to_string()))?,
+        working_directory: &confinement.working_directory,
+        proc_read_only: &guards.read_only,
+        proc_hidden: &guards.hidden,
+        variables: &[],
+    };
+    let arguments =
+        arguments(&Mounts::plan(&confinement), &setting).map_err(|error| other(error.to_string()))?;
+    let (mut said, stderr) = std::io::pipe().map_err(|error| other(error.to_string()))?;
+    let ended = run(bwrap, &arguments, &filter, stderr.into());
+    let mut text = Vec::new();
+    if matches!(ended, Ok(Ended::Exit(0))) {
+        return Ok(());
+    }
+    let _ = said.read_to_end(&mut text);
+    Err(Cause::find(&String::from_utf8_lossy(&text), &ended, &Facts::gather(version)))
+}
+
+fn run(bwrap: &Program, arguments: &[Vec<u8>], filter: &[u8], stderr: Stdio) -> Result<Ended, LaunchError> {
+    let held = launch(Launch {
+        bwrap,
+        arguments,
+        filter,
+        program: "/bin/sh".into(),
+        argv: ["sh", "-c", ":"].map(Into::into).into(),
+        entry: None,
+        variables: &[],
+        stdio: [Stdio::null(), Stdio::null(), stderr],
+        listen: &[SocketAddr::from((Ipv4Addr::LOCALHOST, 1))],
+    })?;
+    let ended = held.release()?.finish();
+    ended.map_err(|error| LaunchError::System { doing: "waiting for the probe", error })
+}
+
+/// What `bwrap --version` says, without the name; empty when it says nothing.
+fn version_of(bwrap: &Program) -> String {
+    const LONGEST: u64 = 256;
+    let mut command = std::process::Command::new(bwrap.path().as_path());
+    command.arg("--version").env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else { return String::new() };
+    let mut text = String::new();
+    let read = child.stdout.take().map(|said| said.take(LONGEST).read_to_string(&mut text));
+    let _ = (read, child.wait());
+    text.trim().trim_start_matches("bubblewrap ").to_owned()
+}

@@ -1,0 +1,185 @@
+//! A command that runs: its end, its output, its violations.
+
+use crate::cover::Covers;
+use crate::error::{Error, system};
+use crate::outcome::{Captured, Outcome, Report};
+use crate::report::{self, Neutraliser};
+use crate::scratch::CommandDirectory;
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+use palisade_bwrap::linux::{Ended, LaunchError, Running};
+use palisade_policy::{Confinement, Violation};
+use palisade_proxy::Proxy;
+use std::io::PipeReader;
+use std::os::fd::OwnedFd;
+use tokio::io::AsyncReadExt;
+use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe;
+use tokio::task::JoinHandle;
+
+/// A command that runs in the sandbox. Dropped before its end, it is killed with all that it started.
+///
+/// The fields stand in the order in which they must end: first everything inside, then its proxy, then what it
+/// stood on.
+pub struct Process {
+    state: State,
+    output: [Option<JoinHandle<std::io::Result<Captured>>>; 2],
+    proxy: Proxy,
+    _covers: Covers,
+    _temporary: CommandDirectory,
+    confinement: Confinement,
+    warnings: Vec<String>,
+}
+
+enum State {
+    Running(Running),
+    /// The command has ended; what it left is being cleared away.
+    Ending(JoinHandle<std::io::Result<Ended>>),
+    Ended,
+}
+
+impl Process {
+    pub(crate) fn new(
+        running: Running,
+        proxy: Proxy,
+        covers: Covers,
+        temporary: CommandDirectory,
+        confinement: Confinement,
+        output: [Option<PipeReader>; 2],
+        warnings: Vec<String>,
+    ) -> Result<Self, Error> {
+        let [stdout, stderr] = output.map(|pipe| pipe.map(read_all).transpose());
+        Ok(Process {
+            state: State::Running(running),
+            output: [stdout?, stderr?],
+            proxy,
+            _covers: covers,
+            _temporary: temporary,
+            confinement,
+            warnings,
+        })
+    }
+
+    /// Rules that were left out for this command, and why.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What the proxy has refused so far.
+    pub fn violations(&self) -> Vec<Violation> {
+        self.proxy.violations()
+    }
+
+    /// The process group that the command started in. No process but the command's own, and the sandbox's two, is
+    /// in it.
+    pub fn group(&self) -> Option<Pid> {
+        self.running().map(Running::group)
+    }
+
+    /// The signal that has stopped the command's process group since the last call, if one has.
+    pub fn stopped_by(&self) -> std::io::Result<Option<Signal>> {
+        self.running().map_or(Ok(None), Running::stopped_by)
+    }
+
+    /// Sends `signal` to the command itself; what it started gets it from the command, or not at all.
+    pub fn signal(&self, signal: Signal) -> std::io::Result<()> {
+        self.running().map_or(Ok(()), |running| running.signal(signal))
+    }
+
+    /// Waits until the command has ended, whatever still holds its output open, and nothing is left inside.
+    ///
+    /// Cancel-safe: when the future is dropped the command goes on.
+    pub async fn wait_for_end(&mut self) -> Result<u8, Error> {
+        if let Some(running) = self.running() {
+            let handle = running.ended().try_clone_to_owned().map_err(system("watching the command"))?;
+            let handle = watch(handle).map_err(system("watching the command"))?;
+            let _ready = handle.readable().await.map_err(system("watching the command"))?;
+        }
+        self.state = match std::mem::replace(&mut self.state, State::Ended) {
+            // What is left is the kernel's clearing up, a matter of microseconds unless the disk hangs.
+            State::Running(running) => State::Ending(tokio::task::spawn_blocking(move || running.finish())),
+            other => other,
+        };
+        let State::Ending(ending) = &mut self.state else {
+            return Err(system("waiting for the command")(std::io::Error::other(
+                "it was waited for already",
+            )));
+        };
+        let ended = ending.await.map_err(|error| system("ending the sandbox")(error.into()))?;
+        self.state = State::Ended;
+        match ended.map_err(system("ending the sandbox"))? {
+            Ended::Exit(status) => Ok(status),
+            Ended::Killed(signal) => Ok(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
+            Ended::NotStarted => Err(Error::Launch(LaunchError::Ended(1))),
+        }
+    }
+
+    fn running(&self) -> Option<&Running> {
+        match &self.state {
+            State::Running(running) => Some(running),
+            State::Ending(_) | State::Ended => None,
+        }
+    }
+
+    /// Runs the command to its end and gathers what it left.
+    pub async fn wait(mut self) -> Result<Outcome, Error> {
+        let status = self.wait_for_end().await?;
+        let [stdout, stderr] = &mut self.output;
+        let stdout = gather(stdout.take()).await?;
+        let written = gather(stderr.take()).await?;
+        let mut violations = self.proxy.violations();
+        violations.extend(self.read_from(&written));
+        let stderr = with_block(written, &violations);
+        Ok(Outcome { status, stdout, stderr, sandbox: Report { sandboxed: true, violations } })
+    }
+
+    fn read_from(&self, stderr: &Captured) -> Vec<Violation> {
+        report::stderr_violations(&stderr.bytes, &self.confinement)
+    }
+}
+
+#[expect(
+    deprecated,
+    reason = "its successor is unsafe for the sake of types that give away others' descriptors"
+)]
+fn watch(handle: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::new(handle)
+}
+
+/// Reads a pipe to its end in a task of its own, keeping no more than [`Captured::LIMIT`].
+fn read_all(pipe: PipeReader) -> Result<JoinHandle<std::io::Result<Captured>>, Error> {
+    let from = OwnedFd::from(pipe);
+    let mut pipe = pipe::Receiver::from_owned_fd(from).map_err(system("reading the command's output"))?;
+    Ok(tokio::spawn(async move {
+        let mut captured = Captured::default();
+        let mut chunk = vec![0; 32 << 10];
+        loop {
+            let count = pipe.read(&mut chunk).await?;
+            if count == 0 {
+                return Ok(captured);
+            }
+            let room = Captured::LIMIT - captured.bytes.len();
+            captured.bytes.extend_from_slice(&chunk[..count.min(room)]);
+            captured.truncated |= count > room;
+        }
+    }))
+}
+
+async fn gather(task: Option<JoinHandle<std::io::Result<Captured>>>) -> Result<Captured, Error> {
+    let Some(task) = task else { return Ok(Captured::default()) };
+    let read = task.await.map_err(|error| system("reading the command's output")(error.into()))?;
+    read.map_err(system("reading the command's output"))
+}
+
+/// The command's own tags neutralised, the block appended.
+fn with_block(written: Captured, violations: &[Violation]) -> Captured {
+    let mut neutraliser = Neutraliser::new();
+    let mut bytes = neutraliser.push(&written.bytes);
+    bytes.extend(neutraliser.finish());
+    let block = report::block(violations);
+    if !block.is_empty() && bytes.last().is_some_and(|byte| *byte != b'\n') {
+        bytes.push(b'\n');
+    }
+    bytes.extend_from_slice(block.as_bytes());
+    Captured { bytes, truncated: written.truncated }
+}

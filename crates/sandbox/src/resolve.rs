@@ -1,0 +1,220 @@
+//! Policy + machine → [`Confinement`]: links followed, wildcards expanded, what is missing found out.
+//!
+//! The attacker is the *earlier* command: he may have left links in the root that lead elsewhere. So every path
+//! is taken to its real place before anything is mounted, an allow that gets into a hidden region only
+//! through a link is dropped with a warning, and a deny holds where its link leads. What the resolver cannot find out
+//! it treats as the stricter case or refuses, naming the rule.
+
+mod real;
+mod walk;
+
+use crate::error::Error;
+use palisade_policy::{
+    AbsPath, Access, Confinement, Effect, FileRule, FileSets, Node, Origin, PathPattern, Policy,
+};
+use real::Real;
+use std::collections::BTreeMap;
+
+/// The directories that a command is confined to, all real.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    /// Writable, always.
+    pub(crate) root: AbsPath,
+    /// Where the command starts.
+    pub(crate) working_directory: AbsPath,
+    /// The command's own temporary directory: writable, always.
+    pub(crate) temporary: AbsPath,
+}
+
+/// A confinement, and what has to exist for it to hold.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub(crate) confinement: Confinement,
+    /// Missing paths, each in an existing writable directory, that a cover must stand in for.
+    pub(crate) covers: Vec<AbsPath>,
+    /// Rules that were left out, and why.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Resolves `policy` for one command.
+pub(crate) fn resolve(policy: &Policy, places: &Places) -> Result<Resolved, Error> {
+    let mut resolver = Resolver { nodes: BTreeMap::new(), warnings: Vec::new(), covers: Vec::new() };
+    let files = if policy.files_disabled { FileSets::default() } else { resolver.files(policy, places)? };
+    Ok(Resolved {
+        confinement: Confinement {
+            files,
+            nodes: resolver.nodes,
+            files_disabled: policy.files_disabled,
+            network: policy.network.clone(),
+            working_directory: places.working_directory.clone(),
+        },
+        covers: resolver.covers,
+        warnings: resolver.warnings,
+    })
+}
+
+struct Resolver {
+    nodes: BTreeMap<AbsPath, Node>,
+    warnings: Vec<String>,
+    covers: Vec<AbsPath>,
+}
+
+impl Resolver {
+    fn files(&mut self, policy: &Policy, places: &Places) -> Result<FileSets, Error> {
+        let mut files =
+            FileSets { deny_read: self.read_denies(&policy.files.deny_read)?, ..FileSets::default() };
+        for (path, key) in [(&places.root, "root"), (&places.temporary, "temporary directory")] {
+            self.nodes.insert(path.clone(), Node::Directory);
+            files.allow_write.push(literal(path.clone(), Origin::builtin(key, &path.to_string())));
+        }
+        self.write_allows(policy, &mut files)?;
+        self.read_allows(policy, &mut files)?;
+        self.write_denies(policy, &mut files)?;
+        Ok(files)
+    }
+
+    fn read_denies(&mut self, rules: &[FileRule]) -> Result<Vec<FileRule>, Error> {
+        let mut out = Vec::new();
+        for rule in rules {
+            for path in self.named_by(rule)? {
+                // A missing path cannot be read, and when the command makes one it knows what is in it.
+                if let Some(path) = self.existing(&path)? {
+                    out.push(literal(path, rule.origin.clone()));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn read_allows(&mut self, policy: &Policy, files: &mut FileSets) -> Result<(), Error> {
+        for rule in &policy.files.allow_read {
+            for path in self.named_by(rule)? {
+                if let Some(path) = self.reopened(&path, rule, &policy.files.deny_read, files)? {
+                    files.allow_read.push(literal(path, rule.origin.clone()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_allows(&mut self, policy: &Policy, files: &mut FileSets) -> Result<(), Error> {
+        for rule in &policy.files.allow_write {
+            let path = self.written(rule, Effect::Allow)?;
+            match self.reopened(&path, rule, &policy.files.deny_read, files)? {
+                Some(path) => files.allow_write.push(literal(path, rule.origin.clone())),
+                None if path.as_path().symlink_metadata().is_err() => {
+                    self.warnings.push(format!("{} is left out: {path} does not exist", rule.origin));
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn write_denies(&mut self, policy: &Policy, files: &mut FileSets) -> Result<(), Error> {
+        let mut resolved = Vec::new();
+        for rule in &policy.files.deny_write {
+            resolved.push((Real::of(&self.written(rule, Effect::Deny)?)?, rule));
+        }
+        for (real, rule) in resolved {
+            if let Some(path) = self.denied_at(real, files) {
+                files.deny_write.push(literal(path, rule.origin.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a write deny is enforced: the path itself, or for a missing one in a writable directory the first
+    /// component that is missing, which a cover will stand in for. `None` where nothing could make it anyhow.
+    fn denied_at(&mut self, real: Real, files: &FileSets) -> Option<AbsPath> {
+        if let Some(node) = real.node {
+            self.nodes.insert(real.path.clone(), node);
+            return Some(real.path);
+        }
+        let first_missing = real.first_missing?;
+        if files.judge(Access::Write, &first_missing).effect == Effect::Deny {
+            return None;
+        }
+        self.nodes.insert(first_missing.clone(), Node::File);
+        if !self.covers.contains(&first_missing) {
+            self.covers.push(first_missing.clone());
+        }
+        Some(first_missing)
+    }
+
+    /// The paths that a rule of a read list names: the literal one, and for wildcards what exists now.
+    fn named_by(&mut self, rule: &FileRule) -> Result<Vec<AbsPath>, Error> {
+        let mut paths = vec![rule.pattern.as_literal().clone()];
+        if rule.pattern.has_wildcards() {
+            paths.extend(walk::matches(rule)?);
+        }
+        Ok(paths)
+    }
+
+    /// The one path of a rule of a write list: bubblewrap mounts what has a name.
+    fn written(&self, rule: &FileRule, effect: Effect) -> Result<AbsPath, Error> {
+        let path = rule.pattern.as_literal();
+        // A file that has just this name is what an allow means; a deny means all that it matches.
+        let is_literal = !rule.pattern.has_wildcards()
+            || (effect == Effect::Allow && std::fs::symlink_metadata(path.as_path()).is_ok());
+        if is_literal {
+            return Ok(path.clone());
+        }
+        Err(Error::Unenforceable {
+            rule: rule.origin.to_string(),
+            reason: "on Linux a write rule needs a path without wildcards (a trailing /** is fine), since files that \
+                     do not exist yet could match; name the directory or the files"
+                .into(),
+        })
+    }
+
+    fn existing(&mut self, path: &AbsPath) -> Result<Option<AbsPath>, Error> {
+        let real = Real::of(path)?;
+        let Some(node) = real.node else { return Ok(None) };
+        self.nodes.insert(real.path.clone(), node);
+        Ok(Some(real.path))
+    }
+
+    /// The real place of an allowed path, unless only a link leads from it into a hidden region.
+    fn reopened(
+        &mut self,
+        path: &AbsPath,
+        rule: &FileRule,
+        denies: &[FileRule],
+        files: &FileSets,
+    ) -> Result<Option<AbsPath>, Error> {
+        let real = Real::of(path)?;
+        let Some(node) = real.node else { return Ok(None) };
+        let is_hidden = files.deny_read.iter().any(|deny| deny.pattern.covers(&real.path).is_some());
+        if is_hidden && !names_it_inside(path, &real.path, denies)? {
+            self.warnings.push(format!(
+                "{} is left out: only a symbolic link leads from {path} to {}, which a rule hides",
+                rule.origin, real.path
+            ));
+            return Ok(None);
+        }
+        self.nodes.insert(real.path.clone(), node);
+        Ok(Some(real.path))
+    }
+}
+
+/// Whether `path` reaches its real place `real` without a link, or without one below a hidden directory that
+/// covers it as written.
+fn names_it_inside(path: &AbsPath, real: &AbsPath, denies: &[FileRule]) -> Result<bool, Error> {
+    if path == real {
+        return Ok(true);
+    }
+    for above in path.ancestors() {
+        let named = denies.iter().any(|deny| deny.pattern.names(&above));
+        let below = &path.as_bytes()[above.as_bytes().len()..];
+        if named && !above.is_root() && real.as_bytes() == [Real::of(&above)?.path.as_bytes(), below].concat()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn literal(path: AbsPath, origin: Origin) -> FileRule {
+    FileRule { pattern: PathPattern::literal(path), origin }
+}

@@ -1,0 +1,104 @@
+//! Where a path really leads: the kernel's answer, with the missing end of the path put back on.
+
+use crate::error::Error;
+use palisade_policy::{AbsPath, Node};
+use std::io::ErrorKind;
+
+/// How many links that lead to something missing are followed in a row; the kernel's own limit.
+const MOST_LINKS: usize = 40;
+
+/// A path with every link followed, as far as it exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Real {
+    /// The real path; its end may be missing.
+    pub(crate) path: AbsPath,
+    /// What stands there; `None` when nothing does.
+    pub(crate) node: Option<Node>,
+    /// The first component that does not exist, when its parent is a directory.
+    pub(crate) first_missing: Option<AbsPath>,
+}
+
+impl Real {
+    /// Follows `path`. A directory that cannot be searched, a link loop and the like are errors: what cannot be
+    /// looked at cannot be confined.
+    pub(crate) fn of(path: &AbsPath) -> Result<Self, Error> {
+        Self::follow(path, MOST_LINKS)
+    }
+
+    fn follow(path: &AbsPath, links_left: usize) -> Result<Self, Error> {
+        let mut missing: Vec<Vec<u8>> = Vec::new();
+        for above in path.ancestors() {
+            match std::fs::canonicalize(above.as_path()) {
+                Ok(real) => return Self::put_back(&real, path, missing),
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                    // A link to something missing: what is made through it comes to be where it leads.
+                    if let Some(target) = target_of(&above) {
+                        let left = links_left.checked_sub(1).ok_or_else(|| too_many_links(path))?;
+                        let rest = &path.as_bytes()[above.as_bytes().len()..];
+                        let whole = AbsPath::new([target.as_bytes(), rest].concat());
+                        return Self::follow(&whole.map_err(|_| too_many_links(path))?, left);
+                    }
+                    missing.push(above.file_name().unwrap_or_default().to_vec());
+                }
+                Err(error) => return Err(Error::Path { path: path.clone(), error }),
+            }
+        }
+        Err(Error::Path { path: path.clone(), error: ErrorKind::NotFound.into() })
+    }
+
+    fn put_back(real: &std::path::Path, path: &AbsPath, missing: Vec<Vec<u8>>) -> Result<Self, Error> {
+        let fault = |error: std::io::Error| Error::Path { path: path.clone(), error };
+        let invalid = |_| fault(ErrorKind::InvalidData.into());
+        let existing = AbsPath::try_from(real).map_err(invalid)?;
+        let node = if real.metadata().map_err(fault)?.is_dir() { Node::Directory } else { Node::File };
+        let Some(first) = missing.last() else {
+            return Ok(Real { path: existing, node: Some(node), first_missing: None });
+        };
+        let first_missing = existing.join(first).map_err(invalid)?;
+        let rest: Vec<u8> =
+            missing.iter().rev().skip(1).flat_map(|name| [b"/", name.as_slice()].concat()).collect();
+        let whole = AbsPath::new([first_missing.as_bytes(), &rest].concat()).map_err(invalid)?;
+        let first_missing = (node == Node::Directory).then_some(first_missing);
+        Ok(Real { path: whole, node: None, first_missing })
+    }
+}
+
+/// Where the link at `path` leads, if one is there.
+fn target_of(path: &AbsPath) -> Option<AbsPath> {
+    use std::os::unix::ffi::OsStrExt;
+    let target = std::fs::read_link(path.as_path()).ok()?;
+    let parent = std::fs::canonicalize(path.parent()?.as_path()).ok()?;
+    AbsPath::try_from(parent.as_path()).ok()?.join(target.as_os_str().as_bytes()).ok()
+}
+
+fn too_many_links(path: &AbsPath) -> Error {
+    Error::Path { path: path.clone(), error: nix::errno::Errno::ELOOP.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_are_followed_and_missing_ends_kept() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let base = AbsPath::try_from(std::fs::canonicalize(directory.path()).expect("exists").as_path())
+            .expect("absolute");
+        let at = |relative: &str| base.join(relative).expect("no NUL");
+        std::fs::create_dir(at("real").as_path()).expect("writable");
+        std::fs::write(at("real/f").as_path(), "").expect("writable");
+        symlink("real", at("link").as_path()).expect("writable");
+        symlink("gone", at("dangling").as_path()).expect("writable");
+        symlink("loop", at("loop").as_path()).expect("writable");
+
+        assert_eq!(Real::of(&at("link/f")).expect("exists").path, at("real/f"));
+        let missing = Real::of(&at("link/a/b")).expect("may be missing");
+        assert_eq!((missing.path, missing.node), (at("real/a/b"), None));
+        assert_eq!(missing.first_missing, Some(at("real/a")));
+        assert_eq!(Real::of(&at("real/f/below")).expect("may be missing").first_missing, None);
+        assert!(Real::of(&at("loop")).is_err());
+        assert_eq!(Real::of(&at("dangling")).expect("may be missing").first_missing, Some(at("gone")));
+        assert_eq!(Real::of(&at("dangling/x")).expect("may be missing").path, at("gone/x"));
+    }
+}

@@ -1,0 +1,342 @@
+//! The facade: a [`Sandbox`] runs commands, each in its own bubblewrap with its own proxy.
+
+use crate::cover::Covers;
+use crate::environment::{self, ProxyPorts, Scene};
+use crate::error::{Error, system};
+use crate::launcher::Launcher;
+use crate::outcome::Outcome;
+use crate::probe::{self, probe};
+use crate::process::Process;
+use crate::request::{Request, Stream, program_and_argv};
+use crate::resolve::{Places, Resolved, resolve};
+use crate::scratch::{CommandDirectory, Scratch};
+use nix::unistd::Pid;
+use palisade_bwrap::linux::{Entry, Held, Launch, LaunchError, ProcGuards, Program, launch, proc_guards};
+use palisade_bwrap::{Mounts, Setting, arguments};
+use palisade_policy::{Access, Confinement, Effect, Endpoint, FileSets, Host, NetworkPolicy, Policy};
+use palisade_proxy::{Listeners, Lookup, Proxy};
+use std::ffi::OsString;
+use std::io::PipeReader;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+
+/// What a [`Sandbox`] is made from.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// The rules in force for every command.
+    pub policy: Policy,
+    /// Roots of commands to come: no program that Palisade itself starts is taken from them.
+    pub roots: Vec<PathBuf>,
+    /// Who starts commands inside. With an entry a signal to the command's process group, as a terminal sends, is
+    /// the command's to act on; without one it ends the sandbox.
+    pub entry: Option<Entry>,
+}
+
+/// Runs commands confined by `Options::policy`. Commands may run at the same time and in different roots.
+pub struct Sandbox {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    policy: Policy,
+    network: Arc<NetworkPolicy>,
+    entry: Option<Entry>,
+    bwrap: Program,
+    filter: Vec<u8>,
+    guards: ProcGuards,
+    scratch: Scratch,
+    lookup: Arc<Lookup>,
+    launcher: Launcher,
+}
+
+impl Sandbox {
+    /// Finds what a launch needs. Whether the sandbox works here shows with the first command, or by
+    /// [`probe`](crate::probe()).
+    pub fn create(options: Options) -> Result<Self, Error> {
+        let bwrap =
+            probe::find_bubblewrap(&options.policy.files, &options.roots).map_err(Error::Unavailable)?;
+        let filter = probe::filter(options.policy.network.unix_sockets).map_err(Error::Unavailable)?;
+        let shared = Shared {
+            network: Arc::new(options.policy.network.clone()),
+            policy: options.policy,
+            entry: options.entry,
+            bwrap,
+            filter,
+            guards: proc_guards(rustix::process::geteuid().is_root()).map_err(system("reading /proc"))?,
+            scratch: Scratch::create()?,
+            lookup: Arc::new(Lookup::system()),
+            launcher: Launcher::start()?,
+        };
+        Ok(Sandbox { shared: Arc::new(shared) })
+    }
+
+    /// Runs a command to its end.
+    pub async fn run(&self, request: Request) -> Result<Outcome, Error> {
+        self.spawn(request).await?.wait().await
+    }
+
+    /// Starts a command. Must be called in a tokio runtime with I/O and time enabled, which serves the command's
+    /// proxy while it runs.
+    pub async fn spawn(&self, request: Request) -> Result<Process, Error> {
+        self.prepare(request).await?.start()
+    }
+
+    /// Does everything that [`spawn`](Self::spawn) does but let the command start.
+    pub async fn prepare(&self, request: Request) -> Result<Prepared, Error> {
+        let (root, working_directory) = request.directories()?;
+        let temporary = self.shared.scratch.command_directory()?;
+        let places = Places { root, working_directory, temporary: temporary.path().clone() };
+        let Resolved { confinement, covers, warnings } = resolve(&self.shared.policy, &places)?;
+        for warning in &warnings {
+            tracing::warn!("{warning}");
+        }
+        self.shared.refuse_writable_bubblewrap(&confinement.files)?;
+        let covers = Covers::hold(&covers)?;
+        let (program, argv) = program_and_argv(&request, &places.working_directory, &confinement.files)?;
+        let plan = Plan::new(&self.shared, &request, &confinement, &temporary)?;
+        let pipes = Pipes::make(request.streams)?;
+        let launched = self.launch(plan, program, argv, pipes.inner).await?;
+        let (mut held, listen) = match launched {
+            Ok(launched) => launched,
+            Err(error) => return Err(self.explain(error).await),
+        };
+        let proxy = self.start_proxy(held.take_listeners(), listen)?;
+        Ok(Prepared { held, proxy, covers, temporary, confinement, output: pipes.outer, warnings })
+    }
+
+    async fn launch(
+        &self,
+        plan: Plan,
+        program: OsString,
+        argv: Vec<OsString>,
+        stdio: [Stdio; 3],
+    ) -> Result<Result<(Held, Listen), LaunchError>, Error> {
+        let shared = Arc::clone(&self.shared);
+        let job = move || {
+            let held = launch(Launch {
+                bwrap: &shared.bwrap,
+                arguments: &plan.arguments,
+                filter: &shared.filter,
+                program,
+                argv,
+                entry: shared.entry.as_ref(),
+                variables: &plan.variables,
+                stdio,
+                listen: &plan.listen.addresses(),
+            });
+            held.map(|held| (held, plan.listen))
+        };
+        self.shared.launcher.run(job).await
+    }
+
+    /// A launch that failed may be one that can never succeed here: find out, and say what to do.
+    async fn explain(&self, error: LaunchError) -> Error {
+        let answer = tokio::task::spawn_blocking(probe).await;
+        match answer.ok().and_then(|probe| probe.cause) {
+            Some(cause) => Error::Unavailable(cause),
+            None => Error::Launch(error),
+        }
+    }
+
+    fn start_proxy(&self, listeners: Vec<Option<TcpListener>>, listen: Listen) -> Result<Proxy, Error> {
+        let missing =
+            || system("listening in the sandbox")(std::io::Error::other("no IPv4 loopback interface"));
+        let mut listeners = listeners.into_iter();
+        let http = listeners.next().flatten().ok_or_else(missing)?;
+        let socks = listeners.next().flatten().ok_or_else(missing)?;
+        let direct = listen.direct.into_iter().zip(listeners);
+        let direct = direct.filter_map(|((endpoint, _), listener)| Some((endpoint, listener?))).collect();
+        let listeners = Listeners { http, socks, direct };
+        Proxy::start(listeners, Arc::clone(&self.shared.network), Arc::clone(&self.shared.lookup))
+            .map_err(system("starting the proxy"))
+    }
+}
+
+/// A command whose sandbox stands and whose proxy listens, and which has not started. Dropped, it never does.
+///
+/// The fields stand in the order in which they must end.
+pub struct Prepared {
+    held: Held,
+    proxy: Proxy,
+    covers: Covers,
+    temporary: CommandDirectory,
+    confinement: Confinement,
+    output: [Option<PipeReader>; 2],
+    warnings: Vec<String>,
+}
+
+impl Prepared {
+    /// The process group that the command will start in: make it a terminal's foreground for the command to read
+    /// from it.
+    pub fn group(&self) -> Pid {
+        self.held.group()
+    }
+
+    /// Lets the command start.
+    pub fn start(self) -> Result<Process, Error> {
+        let Prepared { held, proxy, covers, temporary, confinement, output, warnings } = self;
+        Process::new(held.release()?, proxy, covers, temporary, confinement, output, warnings)
+    }
+}
+
+impl Shared {
+    /// The bubblewrap that was found must not lie where this very command, or one before it, could have put it.
+    fn refuse_writable_bubblewrap(&self, files: &FileSets) -> Result<(), Error> {
+        let path = self.bwrap.path();
+        if files.judge(Access::Write, path).effect == Effect::Deny || self.policy.files_disabled {
+            return Ok(());
+        }
+        Err(Error::Unenforceable {
+            rule: format!("a root or allowWrite that holds {path}"),
+            reason: "it would let the command replace the bubblewrap that confines it".into(),
+        })
+    }
+}
+
+/// What one launch is made from, besides the command itself.
+struct Plan {
+    arguments: Vec<Vec<u8>>,
+    variables: environment::Variables,
+    listen: Listen,
+}
+
+impl Plan {
+    fn new(
+        shared: &Shared,
+        request: &Request,
+        confinement: &Confinement,
+        temporary: &CommandDirectory,
+    ) -> Result<Self, Error> {
+        let listen = Listen::choose(&shared.network);
+        let scene = Scene {
+            inherited: &request.variables,
+            hidden: &shared.policy.hidden_variables,
+            by_shell: request.by_shell(),
+            temporary: temporary.path(),
+            working_directory: &confinement.working_directory,
+            network: &shared.network,
+        };
+        let variables = environment::variables(&scene, listen.proxy);
+        let setting = Setting {
+            hidden_file: &shared.scratch.hidden_file()?,
+            hidden_directory: &shared.scratch.hidden_directory()?,
+            working_directory: &confinement.working_directory,
+            proc_read_only: &shared.guards.read_only,
+            proc_hidden: &shared.guards.hidden,
+            variables: if shared.entry.is_some() { &[] } else { &variables },
+        };
+        let arguments = arguments(&Mounts::plan(confinement), &setting)?;
+        Ok(Plan { arguments, variables, listen })
+    }
+}
+
+/// Where to listen inside: the proxy's two ports, and each loopback endpoint of this machine that the policy
+/// allows on one port.
+struct Listen {
+    proxy: ProxyPorts,
+    direct: Vec<(Endpoint, SocketAddr)>,
+}
+
+/// The proxy's ports inside, each in a network namespace of its own: above the range from which Linux picks
+/// ports by itself, so that no server of the command's gets one by chance.
+const PROXY_PORTS: std::ops::RangeFrom<u16> = 61_080..;
+
+impl Listen {
+    fn choose(network: &NetworkPolicy) -> Self {
+        let direct: Vec<(Endpoint, SocketAddr)> = network
+            .allowed
+            .iter()
+            .flat_map(|rule| Self::direct(rule.pattern.host(), rule.pattern.port()))
+            .collect();
+        let is_free = |port: &u16| direct.iter().all(|(_, address)| address.port() != *port);
+        let mut free = PROXY_PORTS.filter(is_free).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let proxy = ProxyPorts {
+            http: free.next().unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 61_080))),
+            socks: free.next().unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 61_081))),
+        };
+        Listen { proxy, direct }
+    }
+
+    fn direct(host: Option<&Host>, port: Option<u16>) -> Vec<(Endpoint, SocketAddr)> {
+        let (Some(host), Some(port)) = (host, port) else { return Vec::new() };
+        let addresses: &[IpAddr] = match host {
+            Host::Address(address) if address.is_loopback() => std::slice::from_ref(address),
+            host if *host == Host::Name("localhost".into()) => {
+                &[IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)]
+            }
+            _ => &[],
+        };
+        let endpoint = Endpoint { host: host.clone(), port };
+        addresses.iter().map(|address| (endpoint.clone(), SocketAddr::new(*address, port))).collect()
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        [self.proxy.http, self.proxy.socks].into_iter().chain(self.direct.iter().map(|(_, at)| *at)).collect()
+    }
+}
+
+/// The command's ends of its streams, and ours of those that are captured.
+struct Pipes {
+    inner: [Stdio; 3],
+    outer: [Option<PipeReader>; 2],
+}
+
+impl Pipes {
+    fn make([stdin, stdout, stderr]: [Stream; 3]) -> Result<Self, Error> {
+        let stdin = if stdin == Stream::Inherit { Stdio::inherit() } else { Stdio::null() };
+        let (stdout, from_stdout) = Self::output(stdout)?;
+        let (stderr, from_stderr) = Self::output(stderr)?;
+        Ok(Pipes { inner: [stdin, stdout, stderr], outer: [from_stdout, from_stderr] })
+    }
+
+    fn output(stream: Stream) -> Result<(Stdio, Option<PipeReader>), Error> {
+        Ok(match stream {
+            Stream::Inherit => (Stdio::inherit(), None),
+            Stream::Null => (Stdio::null(), None),
+            Stream::Capture => {
+                let (reader, writer) = std::io::pipe().map_err(system("making a pipe"))?;
+                (writer.into(), Some(reader))
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use palisade_policy::{HostPattern, HostRule, Origin};
+
+    #[test]
+    fn allowed_loopback_endpoints_get_listeners_of_their_own() {
+        let rule = |text: &str| HostRule {
+            pattern: HostPattern::parse(text).expect(text),
+            origin: Origin::flag("--test", text),
+        };
+        let network = NetworkPolicy {
+            allowed: [
+                "127.0.0.1:3000",
+                "[::1]:61080",
+                "localhost:81",
+                "example.com:80",
+                "127.0.0.1",
+                "10.0.0.1:80",
+            ]
+            .map(rule)
+            .into(),
+            ..NetworkPolicy::default()
+        };
+        let listen = Listen::choose(&network);
+        let shown: Vec<String> = listen.addresses().iter().map(SocketAddr::to_string).collect();
+        let expected = [
+            "127.0.0.1:61081",
+            "127.0.0.1:61082",
+            "127.0.0.1:3000",
+            "[::1]:61080",
+            "127.0.0.1:81",
+            "[::1]:81",
+        ];
+        assert_eq!(shown, expected);
+    }
+}
