@@ -217,9 +217,14 @@ impl Held {
             .disable_cleanup(true)
             .tempdir_in(base.path.as_path())
             .map_err(system("making a directory in", &base.path))?;
-        let name = made.path().file_name().unwrap_or_default();
         let path =
             AbsPath::try_from(made.path()).map_err(|_| ScratchError::NoPath(made.path().to_owned()))?;
+        Self::lock(base, path)
+    }
+
+    /// Locks the directory `path`, just made in `base`; `None` when a sweep has the lock, or was there already.
+    fn lock(base: &Base, path: AbsPath) -> Result<Option<Self>, ScratchError> {
+        let name = path.file_name().unwrap_or_default();
         let fault = |error: Errno| system("locking", &path)(error.into());
         let directory = match openat(&base.directory, name, DIRECTORY, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(None),
@@ -229,7 +234,7 @@ impl Held {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             other => other.map_err(fault)?,
         }
-        if !is_still_there(&base.directory, name.as_bytes(), &directory).map_err(fault)? {
+        if !is_still_there(&base.directory, name, &directory).map_err(fault)? {
             return Ok(None);
         }
         let base = base.directory.try_clone().map_err(system("locking", &path))?;
@@ -424,6 +429,18 @@ mod tests {
         create(&base);
         let missing = Scratch::create_in(&base.path().join("missing")).expect_err("there is no base");
         assert!(missing.to_string().contains("/missing: No such file"), "{missing}");
+    }
+
+    #[test]
+    fn a_directory_that_a_sweep_was_quicker_to_lock_is_not_used() {
+        let scene = base();
+        let base = Base::open(scene.path()).expect("a base");
+        let made = AbsPath::try_from(leave_behind(&scene, "palisade-aB3xyz").as_path()).expect("absolute");
+        let sweeper = fs::File::open(made.as_path()).expect("exists");
+        sweeper.lock().expect("nobody else has it");
+        assert!(Held::lock(&base, made.clone()).expect("no failure").is_none());
+        fs::remove_dir_all(made.as_path()).expect("ours");
+        assert!(Held::lock(&base, made).expect("no failure").is_none());
     }
 
     /// Each start sweeps, so that directories are locked and looked at by others in the middle of being made.
