@@ -50,7 +50,7 @@ pub const HALF_CLOSED_IDLE: Duration = Duration::from_secs(15 * 60);
 pub const IDLE_CHECK: Duration = Duration::from_secs(60);
 
 /// Bytes that one direction of a tunnel moves at a time, at most. The memory is held only while bytes are moving.
-pub const TUNNEL_BUFFER: usize = 256 * 1024;
+pub const TUNNEL_BUFFER: usize = 128 * 1024;
 
 /// Bytes of a refused request's body that are still taken in, so that a client which sends everything before
 /// it reads gets to see the refusal rather than a broken connection.

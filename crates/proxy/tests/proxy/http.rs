@@ -175,6 +175,24 @@ async fn a_host_that_cannot_be_reached_is_no_violation() {
     assert_eq!(setup.violations(), [""; 0]);
 }
 
+/// The end of such an answer is the end of the connection, and an old client hears of it in the same way.
+#[tokio::test]
+async fn an_answer_of_unknown_length_arrives_whole() {
+    let listener = listener().await;
+    let setup = start(&["127.0.0.1"], &[]);
+    for size in [7_728, 5_000_000] {
+        let request = format!("GET http://127.0.0.1:{}/ HTTP/1.0\r\n\r\n", port_of(&listener));
+        let (answer, ()) = tokio::join!(exchange(setup.http, request), async {
+            let mut upstream = accept(&listener).await;
+            read_until(&mut upstream, "\r\n\r\n").await;
+            let answer = format!("HTTP/1.0 200 OK\r\n\r\n{}", "x".repeat(size));
+            upstream.write_all(answer.as_bytes()).await.expect("sent");
+        });
+        assert!(answer.starts_with("HTTP/1.0 200 OK\r\n"));
+        assert_eq!(body(&answer).len(), size);
+    }
+}
+
 #[tokio::test]
 async fn an_answer_that_is_no_http_is_reported() {
     let listener = listener().await;
