@@ -8,8 +8,12 @@ mod origin;
 mod project;
 mod run;
 mod tools;
+mod tree;
+mod wait;
 
 pub use origin::Origin;
 pub use project::Project;
 pub use run::{Palisade, Run};
 pub use tools::{Tools, works_here};
+pub use tree::Tree;
+pub use wait::eventually;

@@ -12,6 +12,11 @@ pub struct Project {
 }
 
 impl Project {
+    /// A fresh project, unless the sandbox does not run on this machine: see [`works_here`](crate::works_here).
+    pub fn where_it_works() -> Option<Self> {
+        crate::works_here().then(Self::new)
+    }
+
     /// Makes the directories.
     pub fn new() -> Self {
         let base = tempfile::Builder::new().prefix("project-").tempdir().expect("a temporary directory");

@@ -25,6 +25,8 @@ pub struct Run {
     pub status: i32,
     /// Standard output.
     pub stdout: String,
+    /// Standard output, byte for byte.
+    pub bytes: Vec<u8>,
     /// Standard error.
     pub stderr: String,
     /// The object of `--json`.
@@ -142,6 +144,7 @@ impl Run {
         Run {
             status,
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            bytes: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             json: serde_json::from_str(json).unwrap_or_default(),
         }
