@@ -1,6 +1,8 @@
 //! HTTP: plain requests and CONNECT tunnels.
 
-use crate::support::{accept, exchange, listener, port_of, read_all, read_exact, read_until, server, start};
+use crate::support::{
+    accept, closed, exchange, listener, port_of, read_all, read_exact, read_until, server, start,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -163,13 +165,12 @@ async fn a_refused_request_can_be_sent_to_its_end() {
 
 #[tokio::test]
 async fn a_host_that_cannot_be_reached_is_no_violation() {
-    let closed = port_of(&listener().await);
-    let setup = start(&["127.0.0.1"], &[]);
+    let (setup, closed) = (start(&["127.0.0.1"], &[]), closed().await);
     for request in ["GET http://127.0.0.1:PORT/ HTTP/1.1", "CONNECT 127.0.0.1:PORT HTTP/1.1"] {
-        let request = request.replace("PORT", &closed.to_string());
+        let request = request.replace("PORT", &closed.port.to_string());
         let answer = exchange(setup.http, format!("{request}\r\n\r\n")).await;
         assert_eq!(status(&answer), "502");
-        let text = format!("palisade: 127.0.0.1:{closed} cannot be reached: Connection refused");
+        let text = format!("palisade: 127.0.0.1:{} cannot be reached: Connection refused", closed.port);
         assert!(body(&answer).starts_with(&text), "{answer}");
     }
     assert_eq!(setup.violations(), [""; 0]);

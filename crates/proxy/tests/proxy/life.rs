@@ -41,13 +41,9 @@ async fn when_a_proxy_is_dropped_everything_ends() {
     let listener = listener().await;
     let setup = start(&["127.0.0.1"], &[]);
     let (clients, servers) = busy(&setup, &listener).await;
-    let (http, socks) = (setup.http, setup.socks);
     drop(setup);
     for mut stream in clients.into_iter().chain(servers) {
         assert!(has_ended(&mut stream).await);
-    }
-    for address in [http, socks] {
-        assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
     }
 }
 

@@ -1,6 +1,6 @@
 //! SOCKS5.
 
-use crate::support::{accept, listener, port_of, read_all, read_exact, start};
+use crate::support::{accept, closed, listener, port_of, read_all, read_exact, start};
 use std::net::SocketAddr;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -53,7 +53,7 @@ async fn names_and_addresses_reach_their_server() {
 
 #[tokio::test]
 async fn refusals_have_their_code() {
-    let closed = port_of(&listener().await);
+    let closed = closed().await;
     let setup = start(&["here.test", "127.0.0.1", "there.test"], &["127.0.0.3"]);
     for (kind, address, port, code) in [
         (3, name("other.test"), 443, 2),
@@ -64,8 +64,8 @@ async fn refusals_have_their_code() {
         (3, name("a\0.here.test"), 443, 8),
         (3, name(""), 443, 8),
         (3, name("here.test"), 0, 8),
-        (3, name("here.test"), closed, 5),
-        (1, vec![127, 0, 0, 1], closed, 5),
+        (3, name("here.test"), closed.port, 5),
+        (1, vec![127, 0, 0, 1], closed.port, 5),
         (2, vec![], 443, 8),
     ] {
         let (got, mut client) = ask(setup.socks, &request(kind, &address, port)).await;

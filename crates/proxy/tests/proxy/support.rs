@@ -171,6 +171,20 @@ pub(crate) fn port_of(listener: &TcpListener) -> u16 {
     listener.local_addr().expect("bound").port()
 }
 
+/// A port on which nobody listens: one end of a connection is bound to it.
+pub(crate) struct Closed {
+    pub(crate) port: u16,
+    _ends: [TcpStream; 2],
+}
+
+pub(crate) async fn closed() -> Closed {
+    let listener = listener().await;
+    let address = listener.local_addr().expect("bound");
+    let (one, other) = tokio::join!(TcpStream::connect(address), accept(&listener));
+    let one = one.expect("connected");
+    Closed { port: one.local_addr().expect("connected").port(), _ends: [one, other] }
+}
+
 pub(crate) async fn accept(listener: &TcpListener) -> TcpStream {
     listener.accept().await.expect("accepted").0
 }
