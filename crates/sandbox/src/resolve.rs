@@ -8,12 +8,15 @@
 mod real;
 mod walk;
 
+use crate::cover::Covers;
 use crate::error::Error;
+use crate::scratch::Scratch;
 use palisade_policy::{
     AbsPath, Access, Confinement, Effect, FileRule, FileSets, Node, Origin, PathPattern, Policy,
 };
 use real::Real;
 use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt;
 
 /// The directories that a command is confined to, all real.
 #[derive(Debug, Clone)]
@@ -70,7 +73,26 @@ impl Resolver {
         self.write_allows(policy, &mut files)?;
         self.read_allows(policy, &mut files)?;
         self.write_denies(policy, &mut files)?;
+        self.own_denies(&mut files)?;
         Ok(files)
+    }
+
+    /// What Palisade keeps for itself in a shared directory (`/tmp`) that a rule may open: a command that can write
+    /// there could change the masks and covers of the commands to come.
+    fn own_denies(&mut self, files: &mut FileSets) -> Result<(), Error> {
+        for path in [Scratch::private(), Covers::registry()] {
+            if files.judge(Access::Write, path).effect == Effect::Allow {
+                std::fs::DirBuilder::new()
+                    .mode(0o700)
+                    .recursive(true)
+                    .create(path.as_path())
+                    .map_err(|error| Error::Path { path: path.clone(), error })?;
+                if let Some(real) = self.existing(path)? {
+                    files.deny_write.push(literal(real, Origin::builtin("protected", &path.to_string())));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn read_denies(&mut self, rules: &[FileRule]) -> Result<Vec<FileRule>, Error> {
@@ -127,11 +149,14 @@ impl Resolver {
     /// Where a write deny is enforced: the path itself, or for a missing one in a writable directory the first
     /// component that is missing, which a cover will stand in for. `None` where nothing could make it anyhow.
     fn denied_at(&mut self, real: Real, files: &FileSets) -> Option<AbsPath> {
-        if let Some(node) = real.node {
+        // Another command's cover goes when that command ends: to this one the path is missing.
+        let covered =
+            real.path.ancestors().take_while(|_| real.node != Some(Node::Directory)).find(Covers::is_cover);
+        if let (Some(node), None) = (real.node, &covered) {
             self.nodes.insert(real.path.clone(), node);
             return Some(real.path);
         }
-        let first_missing = real.first_missing?;
+        let first_missing = covered.or(real.first_missing)?;
         if files.judge(Access::Write, &first_missing).effect == Effect::Deny {
             return None;
         }
@@ -184,7 +209,7 @@ impl Resolver {
         files: &FileSets,
     ) -> Result<Option<AbsPath>, Error> {
         let real = Real::of(path)?;
-        let Some(node) = real.node else { return Ok(None) };
+        let Some(node) = real.node.filter(|_| !Covers::is_cover(&real.path)) else { return Ok(None) };
         let is_hidden = files.deny_read.iter().any(|deny| deny.pattern.covers(&real.path).is_some());
         if is_hidden && !names_it_inside(path, &real.path, denies)? {
             self.warnings.push(format!(

@@ -1,6 +1,6 @@
 //! The facade: a [`Sandbox`] runs commands, each in its own bubblewrap with its own proxy.
 
-use crate::cover::Covers;
+use crate::cover::{CoverError, Covers};
 use crate::environment::{self, ProxyPorts, Scene};
 use crate::error::{Error, system};
 use crate::launcher::Launcher;
@@ -21,6 +21,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
+
+/// How often a command's paths may change under the resolver before it gives up.
+const MOST_RESOLVES: usize = 8;
 
 /// What a [`Sandbox`] is made from.
 #[derive(Debug, Default)]
@@ -58,6 +61,7 @@ impl Sandbox {
         let bwrap =
             probe::find_bubblewrap(&options.policy.files, &options.roots).map_err(Error::Unavailable)?;
         let filter = probe::filter(options.policy.network.unix_sockets).map_err(Error::Unavailable)?;
+        Covers::sweep();
         let shared = Shared {
             network: Arc::new(options.policy.network.clone()),
             policy: options.policy,
@@ -88,12 +92,11 @@ impl Sandbox {
         let (root, working_directory) = request.directories()?;
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        let Resolved { confinement, covers, warnings } = resolve(&self.shared.policy, &places)?;
+        let (Resolved { confinement, warnings, .. }, covers) = self.resolve_and_cover(&places)?;
         for warning in &warnings {
             tracing::warn!("{warning}");
         }
         self.shared.refuse_writable_bubblewrap(&confinement.files)?;
-        let covers = Covers::hold(&covers)?;
         let (program, argv) = program_and_argv(&request, &places.working_directory, &confinement.files)?;
         let plan = Plan::new(&self.shared, &request, &confinement, &temporary)?;
         let pipes = Pipes::make(request.streams)?;
@@ -104,6 +107,19 @@ impl Sandbox {
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
         Ok(Prepared { held, proxy, covers, temporary, confinement, output: pipes.outer, warnings })
+    }
+
+    /// A missing path that comes to exist between the look and the cover is looked at again.
+    fn resolve_and_cover(&self, places: &Places) -> Result<(Resolved, Covers), Error> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let resolved = resolve(&self.shared.policy, places)?;
+            match Covers::hold(&resolved.covers) {
+                Err(CoverError::Exists(_)) if attempts < MOST_RESOLVES => {}
+                covers => return Ok((resolved, covers?)),
+            }
+        }
     }
 
     async fn launch(

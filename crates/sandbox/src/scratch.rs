@@ -1,8 +1,14 @@
 //! What a sandbox leaves on disk while it lives, and how that goes away again.
 //!
-//! A [`Scratch`] is one directory, `/tmp/palisade-XXXXXX`, that only its owner can enter. It holds the sources of
-//! the masks (an empty file and directory that nobody can open) and a temporary directory for each command that
-//! runs. It goes when the last of its users does, and when the host was killed, at the next start.
+//! A [`Scratch`] is two directories that only their owner can enter: `/tmp/palisade-XXXXXX` with a temporary directory
+//! for each command that runs, and one in [`Scratch::private`] with the sources of the masks, an empty file and
+//! directory that nobody can open. They go when the last of their users does, and when the host was killed, at the
+//! next start.
+//!
+//! The masks lie apart since a rule may open `/tmp` to a command, as `allowWrite: ["/tmp"]` does: it could then put
+//! a link in a mask's place, and what the next command is to be kept from would be bound over itself. Their
+//! directory has one name for all sandboxes of a user and exists while any of them lives, so the resolver can
+//! deny it to every command.
 //!
 //! # Why `/tmp` and not `$TMPDIR`
 //!
@@ -23,8 +29,8 @@
 //!   files, nesting far deeper than a path can be long or a process can have descriptors. Removal works on
 //!   descriptors, follows no link, opens nothing but directories, and needs a fixed number of descriptors. It is
 //!   dead when removal runs.
-//! - It can open the scratch directory and take a lock on one whose owner is dead: it is then swept later. It
-//!   can write there only when a rule opens `/tmp` itself, which the resolver should keep from [`Scratch::path`].
+//! - It can open the scratch directory and take a lock on one whose owner is dead: it is then swept later. Where a
+//!   rule opens `/tmp` it can also write in other commands' temporary directories, as in all of `/tmp`.
 //! - *Other users* can make any name in `/tmp`, links too. Only a real directory that belongs to us is locked
 //!   or swept.
 
@@ -35,12 +41,11 @@ use palisade_policy::AbsPath;
 use remove::{Removed, remove_tree};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fstat, open, openat, statat};
 use rustix::io::Errno;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// What every scratch directory's name begins with; six letters or digits follow.
 const PREFIX: &str = "palisade-";
@@ -70,43 +75,52 @@ pub enum ScratchError {
     /// Each new directory was locked by somebody else before it could be locked here.
     #[error("no new directory in {0} could be locked")]
     Contended(AbsPath),
+    /// The directory for masks was made by somebody else, or others can enter it.
+    #[error("{0} is not a directory of this user's alone; remove it")]
+    NotPrivate(AbsPath),
     /// The base directory's name cannot be used.
     #[error("{0:?} is not an absolute path")]
     NoPath(PathBuf),
 }
 
-/// The directory of one sandbox.
+/// The directories of one sandbox.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    held: Arc<Held>,
+    commands: Arc<Held>,
     next_command: AtomicU64,
-    masks: Mutex<Vec<&'static str>>,
+    masks: Held,
+    made: Mutex<Vec<&'static str>>,
+    /// Goes last: it can be removed only when nothing is in it.
+    _private: Private,
 }
 
+/// Where the masks of all sandboxes of this user are.
+static PRIVATE: LazyLock<AbsPath> = LazyLock::new(|| {
+    let path = AbsPath::new(format!("/tmp/{PREFIX}private-{}", rustix::process::geteuid().as_raw()));
+    path.unwrap_or_else(|_| AbsPath::root())
+});
+
 impl Scratch {
-    /// Makes the directory, after having removed those whose owners are dead.
+    /// Makes the directories, after having removed those whose owners are dead.
     pub(crate) fn create() -> Result<Self, ScratchError> {
-        Self::create_in(Path::new("/tmp"))
+        Self::create_in(Path::new("/tmp"), &PRIVATE)
     }
 
-    fn create_in(base: &Path) -> Result<Self, ScratchError> {
-        let base = Base::open(base)?;
-        sweep::sweep(base.directory.as_fd());
-        for _ in 0..MOST_ATTEMPTS {
-            if let Some(held) = Held::make(&base)? {
-                return Ok(Scratch {
-                    held: Arc::new(held),
-                    next_command: AtomicU64::new(0),
-                    masks: Mutex::default(),
-                });
-            }
-        }
-        Err(ScratchError::Contended(base.path))
+    fn create_in(base: &Path, private: &AbsPath) -> Result<Self, ScratchError> {
+        let commands = Base::open(base)?.make()?;
+        let (private, masks) = Private::with_one(private)?;
+        Ok(Scratch {
+            commands: Arc::new(commands),
+            next_command: AtomicU64::new(0),
+            masks,
+            made: Mutex::default(),
+            _private: private,
+        })
     }
 
-    /// Where the directory is. No rule may open it to a command, save for the command's own directory in it.
-    pub(crate) fn path(&self) -> &AbsPath {
-        &self.held.path
+    /// Where the masks of all sandboxes of this user are. No rule may open it to a command.
+    pub(crate) fn private() -> &'static AbsPath {
+        &PRIVATE
     }
 
     /// An empty file that nobody can open: what a hidden file is bound over with.
@@ -125,19 +139,19 @@ impl Scratch {
         name: &'static str,
         make: impl FnOnce(&Held, &str) -> Result<(), ScratchError>,
     ) -> Result<AbsPath, ScratchError> {
-        let mut made = self.masks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if !made.contains(&name) {
-            make(&self.held, name)?;
+            make(&self.masks, name)?;
             made.push(name);
         }
-        Ok(self.held.child(name))
+        Ok(self.masks.child(name))
     }
 
     /// Makes a fresh directory for one command.
     pub(crate) fn command_directory(&self) -> Result<CommandDirectory, ScratchError> {
         let name = self.next_command.fetch_add(1, Ordering::Relaxed).to_string();
-        self.held.make_directory(&name, Mode::RWXU)?;
-        Ok(CommandDirectory { path: self.held.child(&name), name, held: Arc::clone(&self.held) })
+        self.commands.make_directory(&name, Mode::RWXU)?;
+        Ok(CommandDirectory { path: self.commands.child(&name), name, held: Arc::clone(&self.commands) })
     }
 }
 
@@ -183,6 +197,17 @@ impl Base {
         Ok(base)
     }
 
+    /// Makes a directory of our own here, after having removed those whose owners are dead.
+    fn make(&self) -> Result<Held, ScratchError> {
+        sweep::sweep(self.directory.as_fd());
+        for _ in 0..MOST_ATTEMPTS {
+            if let Some(held) = Held::make(self)? {
+                return Ok(held);
+            }
+        }
+        Err(ScratchError::Contended(self.path.clone()))
+    }
+
     fn refuse_unsafe(&self) -> Result<(), ScratchError> {
         let stat = fstat(&self.directory).map_err(|errno| system("looking at", &self.path)(errno.into()))?;
         let mode = Mode::from_raw_mode(stat.st_mode);
@@ -191,6 +216,53 @@ impl Base {
             return Err(ScratchError::Unsafe(self.path.clone()));
         }
         Ok(())
+    }
+}
+
+/// A directory of this user's alone that is there while anything is in it.
+#[derive(Debug)]
+struct Private(AbsPath);
+
+impl Private {
+    /// Makes `path` where it is missing, and a directory in it, so that nobody removes it.
+    fn with_one(path: &AbsPath) -> Result<(Self, Held), ScratchError> {
+        for _ in 0..MOST_ATTEMPTS {
+            match rustix::fs::mkdir(path.as_path(), Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(system("making", path)(errno.into())),
+            }
+            let private = Private(path.clone());
+            match private.open()?.map(|base| base.make()) {
+                // The last of its users removed it just now.
+                None => {}
+                Some(Err(ScratchError::System { error, .. })) if error.kind() == ErrorKind::NotFound => {}
+                Some(held) => return Ok((private, held?)),
+            }
+        }
+        Err(ScratchError::Contended(path.clone()))
+    }
+
+    /// `None` when it is gone. A link, another user's directory or one that others may enter is refused: whoever
+    /// made it could change what is in it.
+    fn open(&self) -> Result<Option<Base>, ScratchError> {
+        let fault = |errno: Errno| system("opening", &self.0)(errno.into());
+        let directory = match open(self.0.as_path(), DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(ScratchError::NotPrivate(self.0.clone())),
+            other => other.map_err(fault)?,
+        };
+        let stat = fstat(&directory).map_err(fault)?;
+        if stat.st_uid != rustix::process::geteuid().as_raw() || stat.st_mode & 0o077 != 0 {
+            return Err(ScratchError::NotPrivate(self.0.clone()));
+        }
+        Ok(Some(Base { path: self.0.clone(), directory }))
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        // Fails while another sandbox has its masks there, as it should.
+        let _ = rustix::fs::rmdir(self.0.as_path());
     }
 }
 
@@ -210,12 +282,16 @@ struct Held {
 impl Held {
     /// Makes and locks a directory; `None` when somebody took it away before it was locked.
     fn make(base: &Base) -> Result<Option<Self>, ScratchError> {
+        // By the descriptor, for a base that goes with its last user may have gone, and another have its path.
+        let make = |path: &Path| {
+            let name = path.file_name().unwrap_or_default();
+            rustix::fs::mkdirat(&base.directory, name, Mode::RWXU).map_err(std::io::Error::from)
+        };
         let made = tempfile::Builder::new()
             .prefix(PREFIX)
             .rand_bytes(RANDOM)
-            .permissions(std::fs::Permissions::from_mode(0o700))
             .disable_cleanup(true)
-            .tempdir_in(base.path.as_path())
+            .make_in(base.path.as_path(), make)
             .map_err(system("making a directory in", &base.path))?;
         let path =
             AbsPath::try_from(made.path()).map_err(|_| ScratchError::NoPath(made.path().to_owned()))?;
@@ -299,7 +375,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
     use std::fs;
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 
     /// A base like `/tmp`, for one test.
     fn base() -> tempfile::TempDir {
@@ -307,7 +383,12 @@ mod tests {
     }
 
     fn create(base: &tempfile::TempDir) -> Scratch {
-        Scratch::create_in(base.path()).expect("a scratch directory")
+        create_in(base.path()).expect("a scratch directory")
+    }
+
+    fn create_in(base: &Path) -> Result<Scratch, ScratchError> {
+        let private = AbsPath::try_from(base).expect("absolute").join("private").expect("no NUL");
+        Scratch::create_in(base, &private)
     }
 
     fn names_in(base: &tempfile::TempDir) -> Vec<String> {
@@ -332,12 +413,15 @@ mod tests {
         let base = base();
         let scratch = create(&base);
         let command = scratch.command_directory().expect("a directory");
-        let path = scratch.path().clone();
+        let path = scratch.commands.path.clone();
         fs::write(command.path().as_path().join("file"), "x").expect("writable");
         drop(scratch);
-        assert!(command.path().as_path().join("file").exists(), "its command may still run");
+        assert!(
+            command.path().as_path().join("file").symlink_metadata().is_ok(),
+            "its command may still run"
+        );
         drop(command);
-        assert!(!path.as_path().exists());
+        assert!(!path.as_path().symlink_metadata().is_ok());
         assert_eq!(names_in(&base), [""; 0]);
     }
 
@@ -346,7 +430,7 @@ mod tests {
         let base = base();
         let scratch = create(&base);
         let command = scratch.command_directory().expect("a directory");
-        for path in [scratch.path(), command.path()] {
+        for path in [&scratch.commands.path, &scratch.masks.path, command.path()] {
             assert_eq!(fs::metadata(path.as_path()).expect("exists").mode() & 0o7777, 0o700, "{path}");
         }
     }
@@ -385,8 +469,8 @@ mod tests {
         let living = create(&base);
         let dead = leave_behind(&base, "palisade-aB3xyz");
         let _new = create(&base);
-        assert!(!dead.exists());
-        assert!(living.path().as_path().exists());
+        assert!(!dead.symlink_metadata().is_ok());
+        assert!(living.commands.path.as_path().symlink_metadata().is_ok());
     }
 
     #[test]
@@ -405,7 +489,7 @@ mod tests {
         let before = names_in(&base);
         drop(create(&base));
         assert_eq!(names_in(&base), before);
-        assert!(outside.join("file").exists());
+        assert!(outside.join("file").symlink_metadata().is_ok());
     }
 
     #[test]
@@ -417,17 +501,29 @@ mod tests {
         let other = leave_behind(&base, "palisade-other1");
         std::os::unix::fs::chown(&other, Some(65534), None).expect("root may");
         drop(create(&base));
-        assert!(other.join("file").exists());
+        assert!(other.join("file").symlink_metadata().is_ok());
+    }
+
+    #[test]
+    fn a_place_for_masks_that_others_made_or_can_enter_is_refused() {
+        let base = base();
+        let private = base.path().join("private");
+        symlink(base.path(), &private).expect("writable");
+        assert!(matches!(create_in(base.path()), Err(ScratchError::NotPrivate(_))));
+        fs::remove_file(&private).expect("ours");
+        fs::create_dir(&private).expect("writable");
+        fs::set_permissions(&private, fs::Permissions::from_mode(0o755)).expect("ours");
+        assert!(matches!(create_in(base.path()), Err(ScratchError::NotPrivate(_))));
     }
 
     #[test]
     fn a_base_that_anybody_may_rearrange_is_refused() {
         let base = base();
         fs::set_permissions(base.path(), fs::Permissions::from_mode(0o777)).expect("ours");
-        assert!(matches!(Scratch::create_in(base.path()), Err(ScratchError::Unsafe(_))));
+        assert!(matches!(create_in(base.path()), Err(ScratchError::Unsafe(_))));
         fs::set_permissions(base.path(), fs::Permissions::from_mode(0o1777)).expect("ours");
         create(&base);
-        let missing = Scratch::create_in(&base.path().join("missing")).expect_err("there is no base");
+        let missing = create_in(&base.path().join("missing")).expect_err("there is no base");
         assert!(missing.to_string().contains("/missing: No such file"), "{missing}");
     }
 

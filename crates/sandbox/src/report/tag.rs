@@ -56,18 +56,20 @@ impl TagReader {
         let when = |places: Places, holds: bool| if holds { places } else { 0 };
         let string_starts = matches!(c, ']' | 'P' | 'X' | '^' | '_');
         let string_ends = matches!(c, '\x07' | '\u{9c}');
+        // An escape cuts a sequence off and begins another.
+        let escaped = before.escape | before.string_end;
         *self = TagReader {
             text: after(before.text, c)
-                | when(before.escape, matches!(c, '0'..='~') && c != '[' && !string_starts)
+                | when(escaped, matches!(c, '0'..='~') && c != '[' && !string_starts)
                 | when(before.control, matches!(c, '@'..='~'))
-                | when(before.string, string_ends)
-                | when(before.string_end, c == '\\'),
-            escape: when(before.text, c == '\x1b') | when(before.escape, matches!(c, ' '..='/')),
+                | when(before.string, string_ends),
+            escape: when(before.text | before.control | escaped, c == '\x1b')
+                | when(escaped, matches!(c, ' '..='/')),
             control: when(before.text, c == '\u{9b}')
-                | when(before.escape, c == '[')
+                | when(escaped, c == '[')
                 | when(before.control, !matches!(c, '@'..='~')),
             string: when(before.text, matches!(c, '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}'))
-                | when(before.escape, string_starts)
+                | when(escaped, string_starts)
                 | when(before.string, !string_ends && c != '\x1b')
                 | when(before.string_end, c != '\\'),
             string_end: when(before.string, c == '\x1b'),
@@ -145,6 +147,9 @@ mod tests {
             "\x1b(Bsandbox_violations>",
             "\u{9b}1msandbox_violations>",
             "\x1b[\x07;é0msandbox_violations>",
+            "\x1b[\x1b[0msandbox_violations>",
+            "\x1b\x1b]title\x1b[0msandbox_violations>",
+            "sandbox_\x1b]title\x1b\\violations>",
             "\x1bMsandbox_violations>",
             "\x1bsandbox_violations>",
         ] {
