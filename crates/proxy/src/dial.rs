@@ -11,8 +11,8 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Connects to the first of `dialable` that answers. They are tried in order; when one takes long, the next is
-/// tried beside it, so that an address that leads nowhere costs half a second and not half a minute.
+/// Connects to the first of `dialable` that answers. They are tried in order; when one takes long, the next
+/// is tried beside it, so that an address that leads nowhere costs half a second and not half a minute.
 ///
 /// # Errors
 ///
@@ -53,7 +53,8 @@ async fn connect(dialable: Dialable) -> io::Result<TcpStream> {
     let address = dialable.address();
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_nodelay(true)?;
-    // The client's own keep-alive ends at the proxy; without this a peer that vanished would never be missed.
+    // The client's own keep-alive ends at the proxy; without this a peer that vanished would never be
+    // missed.
     socket.set_keepalive(true)?;
     let stream = socket.connect(address).await?;
     // A port of this machine on which nobody listens can happen to be dialed from that very port, and TCP

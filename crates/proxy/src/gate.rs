@@ -10,7 +10,8 @@
 //! Hence:
 //!
 //! - a name is looked up only after the rules allow it, and once: what was vetted is what is dialed;
-//! - whatever is neither allowed nor understood is refused, and every refusal is a violation, laid to this command;
+//! - whatever is neither allowed nor understood is refused, and every refusal is a violation, laid to this
+//!   command;
 //! - a name that leads nowhere, or a server that does not answer, is no violation: nothing was refused.
 //!
 //! What the gate does not do: it does not look at what is sent once a connection stands.

@@ -1,9 +1,9 @@
 //! HTTP/1 for the command: CONNECT tunnels and plain requests with an absolute URL.
 //!
-//! The parsing and writing of messages is hyper's; what they mean to a proxy is decided in
-//! [`request`](self::request), and who may be reached by the [gate](crate::gate). Each request on a kept-alive connection
-//! is judged on its own. Every answer of the proxy itself is plain text that starts with `palisade:`. (Where hyper
-//! cannot read a request it answers by status alone: 400, 414, 431.)
+//! The parsing and writing of messages is hyper's; what they mean to a proxy is decided in [`request`], and
+//! who may be reached by the [gate](crate::gate). Each request on a kept-alive connection is judged on its
+//! own. Every answer of the proxy itself is plain text that starts with `palisade:`. (Where hyper cannot
+//! read a request it answers by status alone: 400, 414, 431.)
 //!
 //! Deliberately absent: `https://` URLs in plain requests (a proxy that took them would see what is to stay
 //! between the two ends), switching protocols outside a tunnel, HTTP/2, caching, credentials.
@@ -63,7 +63,8 @@ fn builder() -> Builder {
     builder
 }
 
-/// Says so when a client was in the middle of a request. One that only kept its connection open needs no word.
+/// Says so when a client was in the middle of a request. One that only kept its connection open needs no
+/// word.
 async fn tell_time_out<S>(connection: UpgradeableConnection<TokioIo<TcpStream>, S>)
 where
     S: hyper::service::HttpService<Incoming, ResBody = Either<Incoming, Full<Bytes>>>,
@@ -135,7 +136,8 @@ impl Client {
         }
     }
 
-    /// Reads the rest of a refused request, within bounds: many clients send all of it before they read the answer.
+    /// Reads the rest of a refused request, within bounds: many clients send all of it before they read the
+    /// answer.
     fn take_in(&self, request: Request<Incoming>) {
         if request.body().is_end_stream() || request.headers().contains_key(EXPECT) {
             return;

@@ -1,34 +1,35 @@
 //! The filtering proxy: the only way from a confined command to the network.
 //!
-//! One [`Proxy`] serves one command, so that every connection is laid to that command. It speaks HTTP/1 (CONNECT
-//! tunnels and plain requests) and SOCKS5, and carries the connections to single endpoints of the host that the policy
-//! allows (`127.0.0.1:3000`) without any protocol. For all three there is one gate: the rules judge the
-//! endpoint, the host is looked up, the addresses are vetted, and only what passed is dialed.
+//! One [`Proxy`] serves one command, so that every connection is laid to that command. It speaks HTTP/1
+//! (CONNECT tunnels and plain requests) and SOCKS5, and carries the connections to single endpoints of the
+//! host that the policy allows (`127.0.0.1:3000`) without any protocol. For all three there is one gate: the
+//! rules judge the endpoint, the host is looked up, the addresses are vetted, and only what passed is
+//! dialed.
 //!
 //! # What the attacker controls
 //!
-//! The command inside is the attacker, and it may be working together with a server that it is allowed to reach, or
-//! with the owner of a name. It controls every byte that arrives at a listener, when it arrives and how many
-//! connections there are; whatever such a server answers; and which addresses such a name leads to. What holds
-//! all the same:
+//! The command inside is the attacker, and it may be working together with a server that it is allowed to
+//! reach, or with the owner of a name. It controls every byte that arrives at a listener, when it arrives
+//! and how many connections there are; whatever such a server answers; and which addresses such a name leads
+//! to. What holds all the same:
 //!
 //! - Nothing is dialed but a [`Dialable`](palisade_policy::Dialable), which only
-//!   [`NetworkPolicy::vet`](palisade_policy::NetworkPolicy::vet) makes. A host is looked up once per connection, after
-//!   the rules have allowed it, and the very address that was vetted is dialed: changing what a name means in
-//!   between gains nothing.
+//!   [`NetworkPolicy::vet`](palisade_policy::NetworkPolicy::vet) makes. A host is looked up once per
+//!   connection, after the rules have allowed it, and the very address that was vetted is dialed: changing
+//!   what a name means in between gains nothing.
 //! - A host is judged in its one normal spelling ([`Host::parse`](palisade_policy::Host::parse)), and that
 //!   spelling is what the server gets to see in plain HTTP. Messages are rebuilt from their parsed parts.
 //! - What is not understood is refused. Every refusal is a [`Violation`], by evidence of the proxy itself.
 //! - Memory, descriptors and time that the command can take up here are bounded by [`limits`].
 //!
 //! Nobody but the command can ask: the listeners live in the sandbox's own network namespace, where only its
-//! processes can connect to them. So there is no password, and the proxy must not be given a listener that others can
-//! reach, such as one on the host's own loopback.
+//! processes can connect to them. So there is no password, and the proxy must not be given a listener that
+//! others can reach, such as one on the host's own loopback.
 //!
 //! # What it deliberately does not do
 //!
-//! It does not look into tunnels (TLS stays between its two ends: an allowed host carries whatever is sent to
-//! it), carries no UDP, and decides nothing that the policy leaves open: such hosts are refused.
+//! It does not look into tunnels (TLS stays between its two ends: an allowed host carries whatever is sent
+//! to it), carries no UDP, and decides nothing that the policy leaves open: such hosts are refused.
 #![forbid(unsafe_code)]
 
 mod dial;
@@ -65,8 +66,8 @@ pub struct Listeners {
     pub direct: Vec<(Endpoint, std::net::TcpListener)>,
 }
 
-/// The proxy of one command. When it is dropped, nothing is accepted any more and every open connection ends as soon as
-/// the runtime gets to it; [`close`](Self::close) waits for that.
+/// The proxy of one command. When it is dropped, nothing is accepted any more and every open connection ends
+/// as soon as the runtime gets to it; [`close`](Self::close) waits for that.
 #[must_use = "a proxy ends when it is dropped"]
 pub struct Proxy {
     gate: Arc<Gate>,
@@ -75,7 +76,8 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts serving, on the tokio runtime that this is called from (of either kind, with I/O and time enabled).
+    /// Starts serving, on the tokio runtime that this is called from (of either kind, with I/O and time
+    /// enabled).
     ///
     /// # Errors
     ///
@@ -93,8 +95,8 @@ impl Proxy {
         Ok(Proxy { gate, task: runtime.spawn(serving), stop: Some(stop) })
     }
 
-    /// What was refused so far: each endpoint and reason once, in the order of their first occurrence, at most
-    /// [`limits::VIOLATIONS`].
+    /// What was refused so far: each endpoint and reason once, in the order of their first occurrence, at
+    /// most [`limits::VIOLATIONS`].
     pub fn violations(&self) -> Vec<Violation> {
         self.gate.violations().listed()
     }

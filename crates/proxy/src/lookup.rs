@@ -1,12 +1,13 @@
 //! From host names to addresses, and which addresses this machine itself holds.
 //!
-//! The order is that of the system: the hosts file first, then the name servers of the system's configuration.
-//! `localhost` and the names below it mean this machine and are never asked of anybody; an address is
-//! itself. What an address may be used for is not decided here: everything that comes out of here still has to
-//! pass [`NetworkPolicy::vet`](palisade_policy::NetworkPolicy::vet).
+//! The order is that of the system: the hosts file first, then the name servers of the system's
+//! configuration. `localhost` and the names below it mean this machine and are never asked of anybody; an
+//! address is itself. What an address may be used for is not decided here: everything that comes out of here
+//! still has to pass [`NetworkPolicy::vet`](palisade_policy::NetworkPolicy::vet).
 //!
 //! What the command controls: the name, once the policy has allowed it, and so what its owner's name server
-//! answers and how slowly. A name that no rule allows is never asked for, because a question alone carries data out.
+//! answers and how slowly. A name that no rule allows is never asked for, because a question alone carries
+//! data out.
 //!
 //! Deliberately absent: the name services that only the C library's switch knows (mDNS, NIS and the like).
 
@@ -33,9 +34,9 @@ const NAME_SERVERS_FILE: &str = "/etc/resolv.conf";
 
 /// Looks up host names. One serves any number of commands.
 ///
-/// Nothing is read and no server is contacted before the first name is looked up. The system's files are read
-/// again when they have changed. The connections to name servers live on the tokio runtime that asked first, so
-/// one `Lookup` belongs to one runtime.
+/// Nothing is read and no server is contacted before the first name is looked up. The system's files are
+/// read again when they have changed. The connections to name servers live on the tokio runtime that asked
+/// first, so one `Lookup` belongs to one runtime.
 pub struct Lookup {
     hosts: Watched<Hosts>,
     resolver: Watched<TokioResolver>,
@@ -173,7 +174,8 @@ fn system_resolver() -> io::Result<TokioResolver> {
     let options = builder.options_mut();
     // The hosts file was asked before, by the rules above.
     options.use_hosts_file = ResolveHosts::Never;
-    // A machine without IPv6 is common, one without IPv4 is not. Dialing tries all of them, one soon after another.
+    // A machine without IPv6 is common, one without IPv4 is not. Dialing tries all of them, one soon after
+    // another.
     options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
     builder.build().map_err(io::Error::other)
 }

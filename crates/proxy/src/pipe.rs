@@ -2,10 +2,10 @@
 //!
 //! Both peers may be hostile or dead: the command inside, and whoever it may reach. Hence:
 //!
-//! - The end of one direction is passed on as just that (a half-close); the other direction goes on. A peer that
-//!   breaks off counts as one that ended, so that what it had sent before still arrives.
-//! - What a peer no longer takes is read and thrown away until the other direction is over. Closing a
-//!   socket with unread bytes would make the kernel discard the bytes still under way in the other direction.
+//! - The end of one direction is passed on as just that (a half-close); the other direction goes on. A peer
+//!   that breaks off counts as one that ended, so that what it had sent before still arrives.
+//! - What a peer no longer takes is read and thrown away until the other direction is over. Closing a socket
+//!   with unread bytes would make the kernel discard the bytes still under way in the other direction.
 //! - A tunnel that carries nothing for a long time ends, sooner when one direction is over.
 //! - A buffer exists only while bytes move, so that idle tunnels cost next to nothing.
 

@@ -1,8 +1,8 @@
-//! SOCKS5 (RFC 1928) for the command: the I/O around the [codec](self::codec).
+//! SOCKS5 (RFC 1928) for the command: the I/O around the [codec].
 //!
-//! Offered: CONNECT, without authentication, to a name, an IPv4 or an IPv6 address. Who may ask at all is not
-//! decided by a password: only processes inside the sandbox's network namespace can reach the listener. A
-//! protocol without room for text gets the reply code that comes closest; the words are in the violations.
+//! Offered: CONNECT, without authentication, to a name, an IPv4 or an IPv6 address. Who may ask at all is
+//! not decided by a password: only processes inside the sandbox's network namespace can reach the listener.
+//! A protocol without room for text gets the reply code that comes closest; the words are in the violations.
 
 mod codec;
 

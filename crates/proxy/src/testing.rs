@@ -30,7 +30,8 @@ fn rules(texts: &[&str]) -> Vec<HostRule> {
     texts.iter().map(rule).collect()
 }
 
-/// A name server. Each question for a name's IPv4 addresses takes the next of its answers; the last one stays.
+/// A name server. Each question for a name's IPv4 addresses takes the next of its answers; the last one
+/// stays.
 pub(crate) struct NameServer {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,

@@ -1,8 +1,8 @@
 //! The list of what was refused: each target and reason once, in order of first occurrence, bounded.
 //!
 //! The command controls how often it is refused, and by its choice of hosts how many different violations
-//! there are and what their text says. So the list has an end, what does not fit is counted (a flood of noise
-//! must not hide that there was more), and all text is one printable line.
+//! there are and what their text says. So the list has an end, what does not fit is counted (a flood of
+//! noise must not hide that there was more), and all text is one printable line.
 
 use crate::limits;
 use palisade_policy::{Evidence, Violation, ViolationKind};

@@ -1,5 +1,6 @@
 //! How many connections one command may have at once. In a process of its own, because it takes most of the
 //! descriptors that a process may customarily have.
+#![forbid(unsafe_code)]
 
 use palisade_policy::{HostPattern, HostRule, NetworkPolicy, Origin};
 use palisade_proxy::{Listeners, Lookup, Proxy, limits};

@@ -1,9 +1,10 @@
 //! Passing plain requests on to their servers, for one connection from the command.
 //!
-//! The server's side of things is as little to be trusted as the client's: hyper parses what it answers and writes
-//! it anew. A connection to a server is kept for the next request to the same endpoint, but carries only requests that
-//! may be sent twice. The server may close it at any moment, and whether a request had reached it by then
-//! cannot be known; anything else gets a connection of its own. Nothing is shared between connections of the command.
+//! The server's side of things is as little to be trusted as the client's: hyper parses what it answers and
+//! writes it anew. A connection to a server is kept for the next request to the same endpoint, but carries
+//! only requests that may be sent twice. The server may close it at any moment, and whether a request had
+//! reached it by then cannot be known; anything else gets a connection of its own. Nothing is shared between
+//! connections of the command.
 
 use super::request;
 use crate::gate::{Gate, NoUpstream};
@@ -78,7 +79,8 @@ impl Forwarder {
 
     async fn take_kept(&self, endpoint: &Endpoint) -> Option<Sender> {
         let (kept_for, mut sender) = lock(&self.kept).take()?;
-        // It is ready once the last response has been read to its end, which the client's next request implies.
+        // It is ready once the last response has been read to its end, which the client's next request
+        // implies.
         (kept_for == *endpoint && sender.ready().await.is_ok()).then_some(sender)
     }
 

@@ -1,12 +1,14 @@
 //! Reading what a request asks of the proxy, and rebuilding it for the server: pure.
 //!
-//! The command controls every byte. hyper has parsed the request already and writes it anew from its parts, so
-//! what could be read in two ways on the way in is written in one way on the way out. What is left to decide here:
+//! The command controls every byte. hyper has parsed the request already and writes it anew from its parts,
+//! so what could be read in two ways on the way in is written in one way on the way out. What is left to
+//! decide here:
 //!
-//! - Which host? The request target alone says; a `Host` header is replaced by the host that was judged, in the
-//!   spelling that was judged, so that no server sees another name than the gate did. Two of them are an error.
-//! - What is the proxy's own business? Hop-by-hop headers, those that `Connection` names, and everything meant
-//!   for a proxy (credentials!) go no further, in either direction.
+//! - Which host? The request target alone says; a `Host` header is replaced by the host that was judged, in
+//!   the spelling that was judged, so that no server sees another name than the gate did. Two of them are an
+//!   error.
+//! - What is the proxy's own business? Hop-by-hop headers, those that `Connection` names, and everything
+//!   meant for a proxy (credentials!) go no further, in either direction.
 //! - What is no business of a proxy? Requests for the proxy itself, other schemes, switching protocols.
 
 use hyper::header::{

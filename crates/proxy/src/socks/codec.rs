@@ -1,8 +1,9 @@
 //! The server's half of a SOCKS5 handshake, without I/O: bytes in, steps out.
 //!
 //! The command controls every byte and how they are split into packets. What has arrived is kept as it is
-//! and read again from its start until a whole message is there, so a split cannot change the meaning; a message is at
-//! most 262 bytes long. Bytes behind the request belong to the tunnel and are handed on untouched.
+//! and read again from its start until a whole message is there, so a split cannot change the meaning; a
+//! message is at most 262 bytes long. Bytes behind the request belong to the tunnel and are handed on
+//! untouched.
 
 use palisade_policy::{Endpoint, Host, HostError};
 use std::net::{IpAddr, Ipv6Addr};
@@ -69,8 +70,8 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// The message. The bound address that it names is always `0.0.0.0:0`: ten bytes, as some clients expect,
-    /// and nothing about this machine's addresses.
+    /// The message. The bound address that it names is always `0.0.0.0:0`: ten bytes, as some clients
+    /// expect, and nothing about this machine's addresses.
     pub(crate) fn bytes(self) -> [u8; 10] {
         [VERSION, self as u8, 0, IPV4, 0, 0, 0, 0, 0, 0]
     }
@@ -105,7 +106,8 @@ impl Handshake {
                 Step::Write(vec![VERSION, if offered { NO_AUTHENTICATION } else { NO_ACCEPTABLE_METHOD }])
             }
             [] | [VERSION, ..] => Step::Read,
-            // SOCKS4 among them: its requests carry no name to judge, and its replies mean nothing to others.
+            // SOCKS4 among them: its requests carry no name to judge, and its replies mean nothing to
+            // others.
             _ => self.over(Step::Close),
         }
     }
@@ -154,7 +156,8 @@ impl Name {
 }
 
 impl Target {
-    /// The endpoint that is meant, or why none is. A name that is an address in some spelling is that address.
+    /// The endpoint that is meant, or why none is. A name that is an address in some spelling is that
+    /// address.
     pub(crate) fn endpoint(&self) -> Result<Endpoint, String> {
         if self.port == 0 {
             return Err("there is no port 0".into());

@@ -243,8 +243,8 @@ async fn what_is_no_request_to_a_proxy() {
     assert!(violations.iter().any(|line| line == expected), "{violations:?}");
 }
 
-/// Where two lengths disagree, what a second reader could take for another request stays part of the body, or
-/// is not passed on at all.
+/// Where two lengths disagree, what a second reader could take for another request stays part of the body,
+/// or is not passed on at all.
 #[tokio::test]
 async fn nothing_is_smuggled_past_the_length_of_a_body() {
     let mut server = server().await;

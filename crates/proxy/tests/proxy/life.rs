@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A tunnel, a SOCKS connection, a request without an answer and one that is not even whole; their servers' ends.
+/// A tunnel, a SOCKS connection, a request without an answer and one that is not even whole; their servers'
+/// ends.
 async fn busy(setup: &Setup, listener: &TcpListener) -> (Vec<TcpStream>, Vec<TcpStream>) {
     let port = port_of(listener);
     let connect = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n");
