@@ -1,6 +1,7 @@
 //! Failures of Palisade's own, as opposed to the command's: a line on standard error and an exit status.
 
 use std::fmt;
+use std::io::Write;
 
 /// Exit status when the sandbox could not run the command. The reason stands on standard error.
 pub(crate) const SANDBOX_FAILED: u8 = 125;
@@ -49,5 +50,10 @@ pub(crate) fn say(message: &str) {
         .chars()
         .flat_map(|c| if c.is_control() && c != '\n' { c.escape_default().collect() } else { vec![c] })
         .collect();
-    eprintln!("palisade: {shown}");
+    let _ = writeln!(std::io::stderr(), "palisade: {shown}");
+}
+
+/// Text on standard output. That its reader has gone (`| head`) is no failure.
+pub(crate) fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -9,11 +9,11 @@ mod json;
 mod options;
 mod policy;
 mod probe;
+mod profile;
 mod run;
 mod signals;
 mod terminal;
 
-use clap::Parser;
 use options::{Options, Verb};
 use std::process::ExitCode;
 
@@ -25,9 +25,10 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("palisade: internal error: {panic}; please report this");
     }));
-    let options = Options::parse();
+    let options = Options::of_process();
     let outcome = std::panic::catch_unwind(|| match options.verb {
         Verb::Run(options) => run::run(&options),
+        Verb::Profile(options) => profile::profile(&options),
         Verb::Probe(options) => probe::probe(&options),
     });
     ExitCode::from(outcome.unwrap_or(failure::SANDBOX_FAILED))

@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -12,6 +12,24 @@ pub(crate) struct Options {
     pub(crate) verb: Verb,
 }
 
+impl Options {
+    /// The options of this process. Wrong ones end it with status 2 and a message.
+    pub(crate) fn of_process() -> Self {
+        Self::complete(Self::parse()).unwrap_or_else(|error| error.exit())
+    }
+
+    /// Refuses a run of nothing, in words that name what is missing.
+    fn complete(self) -> Result<Self, clap::Error> {
+        match &self.verb {
+            Verb::Run(run) if run.line.is_none() && run.command.is_empty() => Err(Self::command().error(
+                clap::error::ErrorKind::MissingRequiredArgument,
+                "there is no command to run; give one after --, or a shell line with -c",
+            )),
+            _ => Ok(self),
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Runs one command in the sandbox
@@ -19,12 +37,13 @@ pub(crate) enum Verb {
 Exit status: the command's own, 128 + n when signal n ended it; 125 when the sandbox could not run it, 126 when the \
 program cannot be executed, 127 when there is none; 2 for a wrong option.")]
     Run(Box<RunOptions>),
+    /// Shows what would confine a command here, without running one
+    Profile(ProfileOptions),
     /// Says whether the sandbox runs on this machine, and if not, why and what to do
     Probe(ProbeOptions),
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").required(true).args(["line", "command"]))]
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) rules: RuleOptions,
@@ -32,7 +51,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "FD", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
     pub(crate) json: Option<i32>,
     /// A line for the shell: bash without its start-up files where there is one, else sh
-    #[arg(short = 'c', value_name = "LINE")]
+    #[arg(short = 'c', value_name = "LINE", conflicts_with = "command")]
     pub(crate) line: Option<OsString>,
     /// The command: a program and its arguments
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
@@ -69,6 +88,23 @@ pub(crate) struct RuleOptions {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ProfileOptions {
+    #[command(flatten)]
+    pub(crate) rules: RuleOptions,
+    /// Whose words to show it in
+    #[arg(long, value_enum, default_value_t = BackendOption::Bubblewrap)]
+    pub(crate) backend: BackendOption,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum BackendOption {
+    /// Arguments of bubblewrap and rows of the seccomp filter
+    Bubblewrap,
+    /// A macOS Seatbelt profile
+    Seatbelt,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ProbeOptions {
     /// Writes a JSON object instead of text
     #[arg(long)]
@@ -78,7 +114,6 @@ pub(crate) struct ProbeOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {
@@ -92,7 +127,8 @@ mod tests {
         let Verb::Run(run) = options.expect("valid").verb else { panic!("not a run") };
         assert_eq!(run.command, ["echo", "-n", "--root"]);
         assert!(Options::try_parse_from(["palisade", "run", "--no-such-option", "true"]).is_err());
-        assert!(Options::try_parse_from(["palisade", "run"]).is_err());
         assert!(Options::try_parse_from(["palisade", "run", "-c", "true", "false"]).is_err());
+        let nothing = Options::try_parse_from(["palisade", "run"]).and_then(Options::complete);
+        assert!(nothing.expect_err("no command").to_string().contains("no command to run"));
     }
 }

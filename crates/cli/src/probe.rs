@@ -1,6 +1,6 @@
 //! `palisade probe`.
 
-use crate::failure::{SANDBOX_FAILED, say};
+use crate::failure::{SANDBOX_FAILED, print, say};
 use crate::options::ProbeOptions;
 use palisade::Probe;
 use serde_json::{Value, json};
@@ -9,22 +9,21 @@ use serde_json::{Value, json};
 pub(crate) fn probe(options: &ProbeOptions) -> u8 {
     let probe = palisade::probe();
     if options.json {
-        println!("{}", to_json(&probe));
+        print(&format!("{}\n", to_json(&probe)));
     } else {
-        print(&probe);
+        tell(&probe);
     }
     if probe.is_available() { 0 } else { SANDBOX_FAILED }
 }
 
-fn print(probe: &Probe) {
+fn tell(probe: &Probe) {
     if let Some((path, version)) = &probe.bubblewrap {
-        println!("bubblewrap: {path} ({version})");
+        print(&format!("bubblewrap: {path} ({version})\n"));
     }
     match &probe.cause {
-        None => {
-            println!("bridge: listeners made in the sandbox's network namespace from outside");
-            println!("The sandbox runs here.");
-        }
+        None => print(
+            "bridge: listeners made in the sandbox's network namespace from outside\nThe sandbox runs here.\n",
+        ),
         Some(cause) => say(&format!("the sandbox cannot run here: {cause}")),
     }
 }

@@ -9,7 +9,7 @@ use crate::terminal::Terminal;
 use nix::sys::signal::SigSet;
 use palisade::{Command, Entry, Options, Process, Request, Sandbox, Signal, Stream};
 use palisade_policy::Violation;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 /// Runs the command and gives the exit status for it.
 pub(crate) fn run(options: &RunOptions) -> u8 {
@@ -124,6 +124,6 @@ fn stop_if_stopped(process: &Process, terminal: Option<&Terminal>) -> std::io::R
 /// On a terminal, says in plain words what was stopped.
 fn tell(violations: &[Violation]) {
     if std::io::stderr().is_terminal() {
-        eprint!("{}", palisade::plain(violations));
+        let _ = std::io::stderr().write_all(palisade::plain(violations).as_bytes());
     }
 }

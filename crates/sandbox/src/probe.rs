@@ -17,7 +17,6 @@ use palisade_policy::{AbsPath, Confinement, FileSets, NetworkPolicy};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::process::Stdio;
 
 /// What a probe found out.
@@ -48,11 +47,7 @@ pub fn probe() -> Probe {
 }
 
 /// The bubblewrap to use: on `PATH`, where only root can write and no command of these rules and roots can.
-pub(crate) fn find_bubblewrap(files: &FileSets, roots: &[PathBuf]) -> Result<Program, Cause> {
-    let roots: Vec<AbsPath> = roots
-        .iter()
-        .filter_map(|root| AbsPath::try_from(std::fs::canonicalize(root).ok()?.as_path()).ok())
-        .collect();
+pub(crate) fn find_bubblewrap(files: &FileSets, roots: &[AbsPath]) -> Result<Program, Cause> {
     let is_writable = |path: &AbsPath| {
         roots.iter().any(|root| root.covers(path))
             || files.allow_write.iter().any(|rule| rule.pattern.covers(path).is_some())

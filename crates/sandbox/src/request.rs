@@ -58,14 +58,7 @@ impl Request {
 
     /// The root and the working directory, real.
     pub(crate) fn directories(&self) -> Result<(AbsPath, AbsPath), Error> {
-        let root = real_directory("the root", &self.root)?;
-        if root.is_root() {
-            return Err(Error::Directory {
-                what: "the root",
-                path: self.root.clone(),
-                reason: "would make the whole file system writable; name a project's directory".into(),
-            });
-        }
+        let root = real_root(&self.root)?;
         let working_directory = match &self.working_directory {
             Some(path) => real_directory("the working directory", path)?,
             None => root.clone(),
@@ -80,6 +73,19 @@ impl Request {
     fn path_variable(&self) -> Option<&OsStr> {
         self.variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str())
     }
+}
+
+/// A command's root, real.
+pub(crate) fn real_root(path: &Path) -> Result<AbsPath, Error> {
+    let root = real_directory("the root", path)?;
+    if root.is_root() {
+        return Err(Error::Directory {
+            what: "the root",
+            path: path.to_owned(),
+            reason: "would make the whole file system writable; name a project's directory".into(),
+        });
+    }
+    Ok(root)
 }
 
 fn real_directory(what: &'static str, path: &Path) -> Result<AbsPath, Error> {

@@ -7,7 +7,8 @@ use crate::launcher::Launcher;
 use crate::outcome::Outcome;
 use crate::probe::{self, probe};
 use crate::process::Process;
-use crate::request::{Request, Stream, program_and_argv};
+use crate::profile::{self, Backend};
+use crate::request::{Request, Stream, program_and_argv, real_root};
 use crate::resolve::{Places, Resolved, resolve};
 use crate::scratch::{CommandDirectory, Scratch};
 use nix::unistd::Pid;
@@ -58,8 +59,8 @@ impl Sandbox {
     /// Finds what a launch needs. Whether the sandbox works here shows with the first command, or by
     /// [`probe`](crate::probe()).
     pub fn create(options: Options) -> Result<Self, Error> {
-        let bwrap =
-            probe::find_bubblewrap(&options.policy.files, &options.roots).map_err(Error::Unavailable)?;
+        let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
+        let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map_err(Error::Unavailable)?;
         let filter = probe::filter(options.policy.network.unix_sockets).map_err(Error::Unavailable)?;
         Covers::sweep();
         let shared = Shared {
@@ -107,6 +108,21 @@ impl Sandbox {
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
         Ok(Prepared { held, proxy, covers, temporary, confinement, output: pipes.outer, warnings })
+    }
+
+    /// What would confine `request`, in the words of `backend`, for a person to read. Nothing is run.
+    pub fn profile(&self, request: &Request, backend: Backend) -> Result<String, Error> {
+        let (root, working_directory) = request.directories()?;
+        let temporary = self.shared.scratch.command_directory()?;
+        let places = Places { root, working_directory, temporary: temporary.path().clone() };
+        let confinement = resolve(&self.shared.policy, &places)?.confinement;
+        match backend {
+            Backend::Bubblewrap => {
+                let plan = Plan::new(&self.shared, request, &confinement, &temporary)?;
+                Ok(profile::bubblewrap(&plan.arguments, self.shared.network.unix_sockets))
+            }
+            Backend::Seatbelt => profile::seatbelt(&confinement),
+        }
     }
 
     /// A missing path that comes to exist between the look and the cover is looked at again.
