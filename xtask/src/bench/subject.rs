@@ -6,7 +6,7 @@ use crate::machine::{Reach, is_root, program};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The name of the subject that has a budget.
@@ -107,14 +107,11 @@ pub(super) fn palisade(folder: &Folder) -> Result<Subject> {
     })
 }
 
-/// What must be shut of a fresh `/proc`, as pairs of what is bound and where: for root everything that
-/// belongs to no process and could be written, or read by root alone. Chosen by the same rule as the
-/// sandbox's own, but not by its code: a measurement that shares the code would not notice when it starts to
-/// do too much.
+/// What must be shut of a fresh `/proc`, as pairs of what is bound and where: what belongs to no process and could be
+/// written, or read by root alone. Chosen by the same rule as the sandbox's own, but not by its code: a measurement
+/// that shares the code would not notice when it starts to do too much.
 fn proc_binds(folder: &Folder) -> std::io::Result<Vec<(PathBuf, PathBuf)>> {
-    if !is_root() {
-        return Ok(vec![("/proc/sys".into(), "/proc/sys".into())]);
-    }
+    let is_root = is_root();
     let mut binds = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let entry = entry?;
@@ -124,13 +121,22 @@ fn proc_binds(folder: &Folder) -> std::io::Result<Vec<(PathBuf, PathBuf)>> {
             continue;
         }
         let mode = metadata.permissions().mode();
-        if mode & 0o004 == 0 || TELLS_OF_THE_HOST.iter().any(|name| at.ends_with(name)) {
+        if is_root && (mode & 0o004 == 0 || TELLS_OF_THE_HOST.iter().any(|name| at.ends_with(name))) {
             binds.push((folder.hidden(metadata.is_dir()), at));
-        } else if metadata.is_dir() || mode & 0o222 != 0 {
+        } else if (is_root && metadata.is_dir()) || is_writable(&at, if is_root { 0o222 } else { 0o022 }) {
             binds.push((at.clone(), at));
         }
     }
     Ok(binds)
+}
+
+/// Whether these bits say that the entry, or one in it, may be written. `/proc/sys` always counts.
+fn is_writable(at: &Path, bits: u32) -> bool {
+    let has_bits =
+        |path: &Path| fs::symlink_metadata(path).is_ok_and(|entry| entry.permissions().mode() & bits != 0);
+    at.ends_with("sys")
+        || has_bits(at)
+        || fs::read_dir(at).is_ok_and(|entries| entries.flatten().any(|entry| has_bits(&entry.path())))
 }
 
 /// Entries of `/proc` that are hidden although everyone may read them.
