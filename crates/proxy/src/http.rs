@@ -5,6 +5,8 @@
 //! own. Every answer of the proxy itself is plain text that starts with `palisade:`. (Where hyper cannot
 //! read a request it answers by status alone: 400, 414, 431.)
 //!
+//! An answer may take as long as its client waits for it: when the client goes, its server connections go.
+//!
 //! Deliberately absent: `https://` URLs in plain requests (a proxy that took them would see what is to stay
 //! between the two ends), switching protocols outside a tunnel, HTTP/2, caching, credentials.
 
@@ -114,6 +116,7 @@ impl Client {
     async fn open_tunnel(&self, endpoint: &Endpoint, upgrade: OnUpgrade) -> Answer {
         match self.gate.open(endpoint).await {
             Ok(upstream) => {
+                self.forwarder.let_go();
                 *self.tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some((upgrade, upstream));
                 Response::new(Either::Right(Full::default()))
             }
@@ -190,4 +193,27 @@ fn plain(status: StatusCode, text: &str) -> Answer {
 fn closing(mut answer: Answer) -> Answer {
     answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lookup::LookupError;
+
+    #[test]
+    fn what_is_out_of_reach_is_not_forbidden() {
+        let dial = |kind: io::ErrorKind| {
+            NoUpstream::Dial(Endpoint::parse("a.test:80", None).expect("an endpoint"), kind.into())
+        };
+        for (error, status) in [
+            (NoUpstream::LookUp(LookupError::NoAddress("a.test".into())), 502),
+            (NoUpstream::LookUp(LookupError::TimedOut("a.test".into())), 502),
+            (dial(io::ErrorKind::ConnectionRefused), 502),
+            (dial(io::ErrorKind::NetworkUnreachable), 502),
+            (dial(io::ErrorKind::TimedOut), 504),
+            (NoUpstream::TooMany(1), 503),
+        ] {
+            assert_eq!(status_of(&error).as_u16(), status, "{error}");
+        }
+    }
 }

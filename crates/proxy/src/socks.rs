@@ -77,3 +77,26 @@ fn reply_to(error: &NoUpstream) -> Reply {
         NoUpstream::Dial(..) => Reply::HostUnreachable,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lookup::LookupError;
+    use palisade_policy::Endpoint;
+
+    #[test]
+    fn what_is_out_of_reach_is_not_forbidden() {
+        let dial = |kind: io::ErrorKind| {
+            NoUpstream::Dial(Endpoint::parse("a.test:80", None).expect("an endpoint"), kind.into())
+        };
+        for (error, reply) in [
+            (NoUpstream::LookUp(LookupError::NoAddress("a.test".into())), Reply::HostUnreachable),
+            (NoUpstream::LookUp(LookupError::TimedOut("a.test".into())), Reply::HostUnreachable),
+            (dial(io::ErrorKind::ConnectionRefused), Reply::ConnectionRefused),
+            (dial(io::ErrorKind::TimedOut), Reply::HostUnreachable),
+            (NoUpstream::TooMany(1), Reply::Failed),
+        ] {
+            assert_eq!(reply_to(&error), reply, "{error}");
+        }
+    }
+}

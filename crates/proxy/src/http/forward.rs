@@ -65,6 +65,11 @@ impl Forwarder {
         tasks.spawn(task);
     }
 
+    /// Ends the connection that is kept for another request.
+    pub(crate) fn let_go(&self) {
+        lock(&self.kept).take();
+    }
+
     async fn send_repeatable(&self, endpoint: &Endpoint, head: Parts) -> Result<Response<Incoming>, Failure> {
         if let Some(mut sender) = self.take_kept(endpoint).await {
             let first = sender.send_request(whole(head.clone(), Either::Right(Empty::new()))).await;
