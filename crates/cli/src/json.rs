@@ -28,9 +28,12 @@ impl JsonOutput {
     }
 }
 
-pub(crate) fn of_end(status: u8, violations: &[Violation]) -> Value {
+pub(crate) fn of_end(status: u8, violations: &[Violation], left_out: u64) -> Value {
     let violations: Vec<Value> = violations.iter().map(of_violation).collect();
-    json!({ "status": status, "sandbox": { "sandboxed": true, "violations": violations } })
+    json!({
+        "status": status,
+        "sandbox": { "sandboxed": true, "violations": violations, "violations_left_out": left_out },
+    })
 }
 
 pub(crate) fn of_failure(failure: &Failure) -> Value {

@@ -18,7 +18,7 @@ pub(crate) fn run(options: &RunOptions) -> u8 {
         Err(failure) => return fail(&failure),
     };
     let (status, object) = match run_to_end(options) {
-        Ok(end) => (end.status, json::of_end(end.status, &end.violations)),
+        Ok(end) => (end.status, json::of_end(end.status, &end.violations, end.left_out)),
         Err(failure) => (fail(&failure), json::of_failure(&failure)),
     };
     if let Some(json) = json {
@@ -35,6 +35,7 @@ fn fail(failure: &Failure) -> u8 {
 struct End {
     status: u8,
     violations: Vec<Violation>,
+    left_out: u64,
 }
 
 fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
@@ -77,7 +78,7 @@ async fn start_to_end(
         say(&format!("warning: {warning}"));
     }
     let status = to_end(&mut process, &signals, terminal).await?;
-    Ok(End { status, violations: process.violations() })
+    Ok(End { status, violations: process.violations(), left_out: process.violations_left_out() })
 }
 
 fn failed(doing: &str, error: std::io::Error) -> Failure {

@@ -38,4 +38,6 @@ pub struct Report {
     pub sandboxed: bool,
     /// What was stopped: first the proxy's refusals, then what the captured standard error tells of.
     pub violations: Vec<Violation>,
+    /// How many refusals of the proxy's there were beyond those, which are bounded in number.
+    pub left_out: u64,
 }

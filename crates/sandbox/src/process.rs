@@ -18,46 +18,41 @@ use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
 /// A command that runs in the sandbox. Dropped before its end, it is killed with all that it started.
-///
-/// The fields stand in the order in which they must end: first everything inside, then its proxy, then what it
-/// stood on.
 pub struct Process {
     state: State,
     output: [Option<JoinHandle<std::io::Result<Captured>>>; 2],
     proxy: Proxy,
-    _covers: Covers,
-    _temporary: CommandDirectory,
     confinement: Confinement,
     warnings: Vec<String>,
 }
 
+/// What is inside, and what it stands on. The fields stand in the order in which they must end.
+pub(crate) struct Standing {
+    pub(crate) running: Running,
+    pub(crate) _covers: Covers,
+    pub(crate) _temporary: CommandDirectory,
+}
+
 enum State {
-    Running(Running),
+    Running(Standing),
     /// The command has ended; what it left is being cleared away.
     Ending(JoinHandle<std::io::Result<Ended>>),
+    /// Nothing is left but connections of the proxy that do not know yet that nobody is there.
+    Closing(Result<u8, Error>),
     Ended,
 }
 
 impl Process {
     pub(crate) fn new(
-        running: Running,
+        standing: Standing,
         proxy: Proxy,
-        covers: Covers,
-        temporary: CommandDirectory,
         confinement: Confinement,
         output: [Option<PipeReader>; 2],
         warnings: Vec<String>,
     ) -> Result<Self, Error> {
         let [stdout, stderr] = output.map(|pipe| pipe.map(read_all).transpose());
-        Ok(Process {
-            state: State::Running(running),
-            output: [stdout?, stderr?],
-            proxy,
-            _covers: covers,
-            _temporary: temporary,
-            confinement,
-            warnings,
-        })
+        let output = [stdout?, stderr?];
+        Ok(Process { state: State::Running(standing), output, proxy, confinement, warnings })
     }
 
     /// Rules that were left out for this command, and why.
@@ -68,6 +63,11 @@ impl Process {
     /// What the proxy has refused so far.
     pub fn violations(&self) -> Vec<Violation> {
         self.proxy.violations()
+    }
+
+    /// How many refusals there were beyond those that [`violations`](Self::violations) lists.
+    pub fn violations_left_out(&self) -> u64 {
+        self.proxy.violations_left_out()
     }
 
     /// The process group that the command started in. No process but the command's own, and the sandbox's two, is
@@ -86,9 +86,9 @@ impl Process {
         self.running().map_or(Ok(()), |running| running.signal(signal))
     }
 
-    /// Waits until the command has ended, whatever still holds its output open, and nothing is left inside.
+    /// Waits until the command has ended, whatever still holds its output open, and nothing is left of it.
     ///
-    /// Cancel-safe: when the future is dropped the command goes on.
+    /// Cancel-safe: when the future is dropped the command goes on, and the next call waits on.
     pub async fn wait_for_end(&mut self) -> Result<u8, Error> {
         if let Some(running) = self.running() {
             let handle = running.ended().try_clone_to_owned().map_err(system("watching the command"))?;
@@ -96,28 +96,24 @@ impl Process {
             let _ready = handle.readable().await.map_err(system("watching the command"))?;
         }
         self.state = match std::mem::replace(&mut self.state, State::Ended) {
-            // What is left is the kernel's clearing up, a matter of microseconds unless the disk hangs.
-            State::Running(running) => State::Ending(tokio::task::spawn_blocking(move || running.finish())),
+            State::Running(standing) => State::Ending(tokio::task::spawn_blocking(|| clear_away(standing))),
             other => other,
         };
-        let State::Ending(ending) = &mut self.state else {
-            return Err(system("waiting for the command")(std::io::Error::other(
-                "it was waited for already",
-            )));
-        };
-        let ended = ending.await.map_err(|error| system("ending the sandbox")(error.into()))?;
-        self.state = State::Ended;
-        match ended.map_err(system("ending the sandbox"))? {
-            Ended::Exit(status) => Ok(status),
-            Ended::Killed(signal) => Ok(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
-            Ended::NotStarted => Err(Error::Launch(LaunchError::Ended(1))),
+        if let State::Ending(ending) = &mut self.state {
+            let ended = ending.await.map_err(|error| system("ending the sandbox")(error.into()))?;
+            self.state = State::Closing(ended.map_err(system("ending the sandbox")).and_then(status_of));
+        }
+        self.proxy.close().await;
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Closing(status) => status,
+            _ => Err(system("waiting for the command")(std::io::Error::other("it was waited for already"))),
         }
     }
 
     fn running(&self) -> Option<&Running> {
         match &self.state {
-            State::Running(running) => Some(running),
-            State::Ending(_) | State::Ended => None,
+            State::Running(standing) => Some(&standing.running),
+            State::Ending(_) | State::Closing(_) | State::Ended => None,
         }
     }
 
@@ -128,13 +124,25 @@ impl Process {
         let stdout = gather(stdout.take()).await?;
         let written = gather(stderr.take()).await?;
         let mut violations = self.proxy.violations();
-        violations.extend(self.read_from(&written));
+        violations.extend(report::stderr_violations(&written.bytes, &self.confinement));
         let stderr = with_block(written, &violations);
-        Ok(Outcome { status, stdout, stderr, sandbox: Report { sandboxed: true, violations } })
+        let left_out = self.violations_left_out();
+        Ok(Outcome { status, stdout, stderr, sandbox: Report { sandboxed: true, violations, left_out } })
     }
+}
 
-    fn read_from(&self, stderr: &Captured) -> Vec<Violation> {
-        report::stderr_violations(&stderr.bytes, &self.confinement)
+/// Ends everything inside, then removes what it stood on. Mostly a matter of microseconds, but a command may have
+/// left a million files.
+fn clear_away(standing: Standing) -> std::io::Result<Ended> {
+    let Standing { running, _covers, _temporary } = standing;
+    running.finish()
+}
+
+fn status_of(ended: Ended) -> Result<u8, Error> {
+    match ended {
+        Ended::Exit(status) => Ok(status),
+        Ended::Killed(signal) => Ok(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
+        Ended::NotStarted => Err(Error::Launch(LaunchError::Ended(1))),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::error::{Error, system};
 use crate::launcher::Launcher;
 use crate::outcome::Outcome;
 use crate::probe::{self, probe};
-use crate::process::Process;
+use crate::process::{Process, Standing};
 use crate::profile::{self, Backend};
 use crate::request::{Request, Stream, program_and_argv, real_root};
 use crate::resolve::{Places, Resolved, resolve};
@@ -83,7 +83,7 @@ impl Sandbox {
     }
 
     /// Starts a command. Must be called in a tokio runtime with I/O and time enabled, which serves the command's
-    /// proxy while it runs.
+    /// proxy while it runs. All commands of one sandbox need the same runtime.
     pub async fn spawn(&self, request: Request) -> Result<Process, Error> {
         self.prepare(request).await?.start()
     }
@@ -209,7 +209,8 @@ impl Prepared {
     /// Lets the command start.
     pub fn start(self) -> Result<Process, Error> {
         let Prepared { held, proxy, covers, temporary, confinement, output, warnings } = self;
-        Process::new(held.release()?, proxy, covers, temporary, confinement, output, warnings)
+        let standing = Standing { running: held.release()?, _covers: covers, _temporary: temporary };
+        Process::new(standing, proxy, confinement, output, warnings)
     }
 }
 
