@@ -138,6 +138,10 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::Path;
 
+    fn stands(path: &AbsPath) -> bool {
+        path.as_path().symlink_metadata().is_ok()
+    }
+
     /// A project and a place for registries, gone with the value.
     struct Scene {
         directory: tempfile::TempDir,
@@ -167,7 +171,7 @@ mod tests {
         }
 
         fn exists(&self, name: &str) -> bool {
-            self.path("project").join(name).expect("no NUL").as_path().symlink_metadata().is_ok()
+            stands(&self.path("project").join(name).expect("no NUL"))
         }
 
         /// What is left once every cover has gone.
@@ -286,7 +290,7 @@ mod tests {
         fs::rename(scene.path("project/.claude").as_path(), scene.path("moved").as_path()).expect("writable");
         symlink(scene.path("moved").as_path(), scene.path("project/.claude").as_path()).expect("writable");
         drop(covers);
-        assert!(scene.path("moved/hooks").as_path().exists());
+        assert!(stands(&scene.path("moved/hooks")));
     }
 
     #[test]
@@ -358,7 +362,7 @@ mod tests {
         fs::write(real.as_path(), "x").expect("writable");
         let covers = scene.hold(&scene.process(), &[".claude/living"]).expect("can be covered");
         scene.process().sweep();
-        assert!(!dead.as_path().exists() && real.as_path().exists() && living.as_path().exists());
+        assert!(!stands(&dead) && stands(&real) && stands(&living));
         fs::remove_file(real.as_path()).expect("writable");
         drop(covers);
         scene.assert_nothing_left();
@@ -441,7 +445,7 @@ mod tests {
             let covers = Covers::hold_in(&registry, &paths).expect("can be covered");
             println!("\nholding");
             std::io::stdin().read_to_end(&mut Vec::new()).expect("readable");
-            assert!(paths.iter().all(|path| path.as_path().exists()), "stands until the end");
+            assert!(paths.iter().all(stands), "stands until the end");
             drop(covers);
         }
 

@@ -421,7 +421,7 @@ mod tests {
             "its command may still run"
         );
         drop(command);
-        assert!(!path.as_path().symlink_metadata().is_ok());
+        assert!(path.as_path().symlink_metadata().is_err());
         assert_eq!(names_in(&base), [""; 0]);
     }
 
@@ -469,7 +469,7 @@ mod tests {
         let living = create(&base);
         let dead = leave_behind(&base, "palisade-aB3xyz");
         let _new = create(&base);
-        assert!(!dead.symlink_metadata().is_ok());
+        assert!(dead.symlink_metadata().is_err());
         assert!(living.commands.path.as_path().symlink_metadata().is_ok());
     }
 

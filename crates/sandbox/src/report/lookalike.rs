@@ -70,7 +70,7 @@ pub(super) fn is_unseen(c: char) -> bool {
 
 /// Whether Unicode says that a program which does not know `c` shows nothing for it. The skeleton of a text
 /// leaves exactly these out.
-pub(super) fn is_ignorable(c: char) -> bool {
+fn is_ignorable(c: char) -> bool {
     !c.is_ascii() && skeleton(c.encode_utf8(&mut [0; 4])).next().is_none()
 }
 
