@@ -85,7 +85,8 @@ pub(crate) struct Covers {
 impl Covers {
     /// Covers `paths`: each missing, or a cover already, in a directory that exists and without links on the way.
     ///
-    /// When something real stands at one of them, nothing is held and the caller should resolve again.
+    /// When something real stands at one of them, nothing is held and the caller should resolve again. The registry,
+    /// if it exists, stays as long as the covers do, even where there are none.
     pub(crate) fn hold(paths: &[AbsPath]) -> Result<Self, CoverError> {
         Self::hold_in(&REGISTRY, paths)
     }
@@ -97,6 +98,11 @@ impl Covers {
             by_directory.entry(directory).or_default().push(path);
         }
         let mut covers = Covers { registry: Arc::clone(registry), directories: Vec::new() };
+        if by_directory.is_empty() && registry.exists()? {
+            // A sandbox may have the registry bound read-only. Removed on the host, it would be unbound there.
+            registry.enter(registry.path())?;
+            covers.directories.push(registry.path().clone());
+        }
         for (directory, paths) in by_directory {
             let entry = registry.enter(&directory)?;
             let stand = entry.stand(&directory, &paths);
@@ -206,6 +212,17 @@ mod tests {
         let _covers = scene.hold(&scene.process(), &[]).expect("nothing to do");
         scene.process().sweep();
         assert!(!scene.process().is_cover(&scene.path("project/.bashrc")));
+        scene.assert_nothing_left();
+    }
+
+    #[test]
+    fn the_registry_stays_for_a_command_without_covers() {
+        let scene = Scene::new();
+        let covers = scene.hold(&scene.process(), &[".bashrc"]).expect("can be covered");
+        let none = scene.hold(&scene.process(), &[]).expect("nothing to do");
+        drop(covers);
+        assert!(stands(scene.process().path()));
+        drop(none);
         scene.assert_nothing_left();
     }
 

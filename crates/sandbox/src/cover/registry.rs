@@ -43,6 +43,11 @@ impl Registry {
         &self.path
     }
 
+    /// Whether anybody has made the registry.
+    pub(super) fn exists(&self) -> Result<bool, CoverError> {
+        Ok(self.open()?.is_some())
+    }
+
     /// One more command uses the covers in `directory`.
     pub(super) fn enter(&self, directory: &AbsPath) -> Result<Arc<Entry>, CoverError> {
         let mut held = self.held();
@@ -101,6 +106,7 @@ impl Registry {
                 self.remove_if_unused(&Entry::new(file), &name.to_string_lossy())?;
             }
         }
+        self.remove_if_empty();
         Ok(())
     }
 
@@ -116,10 +122,14 @@ impl Registry {
             entry.remove_covers();
             unlinkat(&registry, name, AtFlags::empty())
                 .map_err(system("removing an entry of", &self.path))?;
-            // Fails, as it should, where other entries are left.
-            let _ = rmdir(self.path.as_bytes());
+            self.remove_if_empty();
         }
         Ok(())
+    }
+
+    fn remove_if_empty(&self) {
+        // Fails, as it should, where entries are left.
+        let _ = rmdir(self.path.as_bytes());
     }
 
     #[expect(clippy::disallowed_methods, reason = "a lock cannot be waited for with a limit")]
