@@ -67,7 +67,8 @@ pub fn arguments(mounts: &Mounts, setting: &Setting<'_>) -> Result<Vec<Vec<u8>>,
     let mut list = List(ISOLATION.iter().map(|word| word.as_bytes().to_vec()).collect());
     let root = AbsPath::root();
     list.bind(if mounts.root_is_writable() { "--bind" } else { "--ro-bind" }, &root, &root);
-    list.push(["--dev", "/dev", "--proc", "/proc"]);
+    // Shared memory is for every user, as on the host; bubblewrap makes the directory for one.
+    list.push(["--dev", "/dev", "--chmod", "1777", "/dev/shm", "--proc", "/proc"]);
     for path in setting.proc_read_only {
         list.bind("--ro-bind", path, path);
     }
@@ -186,6 +187,7 @@ mod tests {
         --cap-drop ALL
         --ro-bind / /
         --dev /dev
+        --chmod 1777 /dev/shm
         --proc /proc
         --ro-bind /proc/sys /proc/sys
         --ro-bind /s/file /proc/timer_list
@@ -206,6 +208,6 @@ mod tests {
             ..FileSets::default()
         };
         let error = lay_out(files).expect_err("too many").to_string();
-        assert!(error.contains("10524 bubblewrap arguments") && error.contains("/d/299"), "{error}");
+        assert!(error.contains("10526 bubblewrap arguments") && error.contains("/d/299"), "{error}");
     }
 }

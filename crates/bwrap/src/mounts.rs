@@ -135,7 +135,7 @@ impl Planner<'_> {
             .iter()
             .filter(|(_, state)| **state != State::Writable)
             .flat_map(|(path, _)| path.ancestors().skip(1))
-            .filter(|above| !points.contains_key(above) && enclosing(points, above) == State::Writable)
+            .filter(|above| enclosing(points, above) == State::Writable)
             .collect()
     }
 
@@ -150,6 +150,8 @@ impl Planner<'_> {
             };
             let above = path.parent().map_or(State::ReadOnly, |parent| enclosing(points, &parent));
             if state == above {
+                // Named by a rule that changes nothing here, it must stay where it is all the same.
+                steps.extend(pins.contains(path).then(|| Mount::Pin(path.clone())));
                 continue;
             }
             if above == State::Hidden {
@@ -258,6 +260,22 @@ mod tests {
         Pin(/p/a)
         Pin(/p/a/b)
         ReadOnly(/p/a/b/c.conf)
+        ");
+    }
+
+    /// A directory that is named writable for its own sake is no less a directory above what must stay.
+    #[test]
+    fn a_directory_that_is_allowed_once_more_is_pinned() {
+        let files = FileSets {
+            allow_write: rules(&["/p", "/p/a", "/p/a/b", "/p/c"]),
+            deny_write: rules(&["/p/a/b/keep"]),
+            ..FileSets::default()
+        };
+        insta::assert_snapshot!(plan(files, &[]).join("\n"), @r"
+        Writable(/p)
+        Pin(/p/a)
+        Pin(/p/a/b)
+        ReadOnly(/p/a/b/keep)
         ");
     }
 

@@ -2,7 +2,8 @@
 //!
 //! The attacker is the *earlier* command: he may have left links in the root that lead elsewhere. So every path
 //! is taken to its real place before anything is mounted, an allow that gets into a hidden region only
-//! through a link is dropped with a warning, and a deny holds where its link leads. What the resolver cannot find out
+//! through a link is dropped with a warning, and so is a writable path that such a link leads out of what commands
+//! can write; a deny holds where its link leads. What the resolver cannot find out
 //! it treats as the stricter case or refuses, naming the rule.
 
 mod real;
@@ -62,6 +63,20 @@ struct Resolver {
     covers: Vec<AbsPath>,
 }
 
+/// An entry of `allowWrite` that exists.
+struct WriteAllow<'a> {
+    real: AbsPath,
+    /// The links that lead there from what the entry names.
+    links: Vec<AbsPath>,
+    rule: &'a FileRule,
+}
+
+impl WriteAllow<'_> {
+    fn rule(&self) -> FileRule {
+        literal(self.real.clone(), self.rule.origin.clone())
+    }
+}
+
 impl Resolver {
     fn files(&mut self, policy: &Policy, places: &Places) -> Result<FileSets, Error> {
         let mut files =
@@ -74,7 +89,25 @@ impl Resolver {
         self.read_allows(policy, &mut files)?;
         self.write_denies(policy, &mut files)?;
         self.own_denies(&mut files)?;
+        self.settings_denies(&places.root, &mut files)?;
         Ok(files)
+    }
+
+    /// The root's settings files that exist: a command that could write them would choose the rules of the next one.
+    fn settings_denies(&mut self, root: &AbsPath, files: &mut FileSets) -> Result<(), Error> {
+        for directory in [".palisade", ".cogitator", ".claude"] {
+            for name in ["settings.json", "settings.local.json"] {
+                let relative = format!("{directory}/{name}");
+                let path = root.join(&relative).map_err(|error| Error::Path {
+                    path: root.clone(),
+                    error: std::io::Error::other(error),
+                })?;
+                if let Some(real) = self.existing(&path)? {
+                    files.deny_write.push(literal(real, Origin::builtin("protected", &relative)));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What Palisade keeps for itself in a shared directory (`/tmp`) that a rule may open: a command that can write
@@ -120,17 +153,43 @@ impl Resolver {
     }
 
     fn write_allows(&mut self, policy: &Policy, files: &mut FileSets) -> Result<(), Error> {
+        let mut found = Vec::new();
         for rule in &policy.files.allow_write {
             let path = self.written(rule, Effect::Allow)?;
             match self.reopened(&path, rule, &policy.files.deny_read, files)? {
-                Some(path) => files.allow_write.push(literal(path, rule.origin.clone())),
+                Some(real) => found.push(WriteAllow { links: real::links_on(&path)?, real, rule }),
                 None if path.as_path().symlink_metadata().is_err() => {
                     self.warnings.push(format!("{} is left out: {path} does not exist", rule.origin));
                 }
                 None => {}
             }
         }
+        self.follow_only_safe_links(found, files);
         Ok(())
+    }
+
+    /// A link that lies where a command can write may have been made by one: it must not lead out of there.
+    fn follow_only_safe_links(&mut self, found: Vec<WriteAllow<'_>>, files: &mut FileSets) {
+        let (direct, linked): (Vec<_>, Vec<_>) = found.into_iter().partition(|allow| allow.links.is_empty());
+        files.allow_write.extend(direct.iter().map(WriteAllow::rule));
+        let is_writable = |files: &FileSets, path: &AbsPath| {
+            files.allow_write.iter().any(|rule| rule.pattern.covers(path).is_some())
+        };
+        let mut all = files.clone();
+        all.allow_write.extend(linked.iter().map(WriteAllow::rule));
+        let is_led_out = |allow: &WriteAllow<'_>| {
+            let unsafe_link = allow.links.iter().find(|link| is_writable(&all, link));
+            unsafe_link.filter(|_| !is_writable(files, &allow.real)).cloned()
+        };
+        let (kept, left_out): (Vec<_>, Vec<_>) =
+            linked.iter().map(|allow| (allow, is_led_out(allow))).partition(|(_, link)| link.is_none());
+        self.warnings.extend(left_out.iter().filter_map(|(allow, link)| {
+            let (origin, link, real) = (&allow.rule.origin, link.as_ref()?, &allow.real);
+            Some(format!(
+                "{origin} is left out: the symbolic link {link} that leads to {real} lies where commands can write"
+            ))
+        }));
+        files.allow_write.extend(kept.into_iter().map(|(allow, _)| allow.rule()));
     }
 
     fn write_denies(&mut self, policy: &Policy, files: &mut FileSets) -> Result<(), Error> {

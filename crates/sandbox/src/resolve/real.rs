@@ -3,6 +3,7 @@
 use crate::error::Error;
 use palisade_policy::{AbsPath, Node};
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 
 /// How many links that lead to something missing are followed in a row; the kernel's own limit.
 const MOST_LINKS: usize = 40;
@@ -63,9 +64,39 @@ impl Real {
     }
 }
 
+/// The links that lead from `path` to its real place, in the order in which the kernel follows them: each by the
+/// real path of the directory that it lies in, and its name.
+pub(crate) fn links_on(path: &AbsPath) -> Result<Vec<AbsPath>, Error> {
+    let mut links = Vec::new();
+    let mut at = AbsPath::root();
+    let mut rest: Vec<Vec<u8>> = path.components().map(<[u8]>::to_vec).collect();
+    rest.reverse();
+    while let Some(name) = rest.pop() {
+        if name == b".." {
+            at = at.parent().unwrap_or_else(AbsPath::root);
+            continue;
+        }
+        let next = at.join(&name).map_err(|_| too_many_links(path))?;
+        let Ok(target) = std::fs::read_link(next.as_path()) else {
+            at = next;
+            continue;
+        };
+        links.push(next);
+        if links.len() > MOST_LINKS {
+            return Err(too_many_links(path));
+        }
+        let target = target.as_os_str().as_bytes();
+        if target.starts_with(b"/") {
+            at = AbsPath::root();
+        }
+        let names = target.split(|&byte| byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+        rest.extend(names.rev().map(<[u8]>::to_vec));
+    }
+    Ok(links)
+}
+
 /// Where the link at `path` leads, if one is there.
 fn target_of(path: &AbsPath) -> Option<AbsPath> {
-    use std::os::unix::ffi::OsStrExt;
     let target = std::fs::read_link(path.as_path()).ok()?;
     let parent = std::fs::canonicalize(path.parent()?.as_path()).ok()?;
     AbsPath::try_from(parent.as_path()).ok()?.join(target.as_os_str().as_bytes()).ok()
@@ -100,5 +131,29 @@ mod tests {
         assert!(Real::of(&at("loop")).is_err());
         assert_eq!(Real::of(&at("dangling")).expect("may be missing").first_missing, Some(at("gone")));
         assert_eq!(Real::of(&at("dangling/x")).expect("may be missing").path, at("gone/x"));
+    }
+
+    #[test]
+    fn links_on_the_way_are_listed_where_they_lie() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let base = std::fs::canonicalize(directory.path()).expect("exists");
+        let base = AbsPath::try_from(base.as_path()).expect("absolute");
+        let at = |relative: &str| base.join(relative).expect("no NUL");
+        std::fs::create_dir_all(at("a/b").as_path()).expect("writable");
+        symlink("./a//b/", at("to-b").as_path()).expect("writable");
+        symlink("../../to-b", at("a/b/back").as_path()).expect("writable");
+        symlink(at("a").as_path(), at("whole").as_path()).expect("writable");
+        symlink("loop", at("loop").as_path()).expect("writable");
+        for (path, links) in [
+            ("a/b/f", &[][..]),
+            ("to-b/f", &["to-b"]),
+            ("a/b/back/f", &["a/b/back", "to-b"]),
+            ("whole/b/back", &["whole", "a/b/back", "to-b"]),
+            ("none/such", &[]),
+        ] {
+            let links: Vec<AbsPath> = links.iter().map(|link| at(link)).collect();
+            assert_eq!(links_on(&at(path)).expect("no loop"), links, "{path}");
+        }
+        assert!(links_on(&at("loop")).is_err());
     }
 }
