@@ -1,5 +1,6 @@
 //! Real commands in the real sandbox, run by `cargo xtask test` as root and as an ordinary user.
 #![forbid(unsafe_code)]
 
+mod calls;
 mod files;
 mod network;

@@ -1,0 +1,6 @@
+//! What a command may ask of the kernel: the filter's answers, capabilities, descriptors, `/proc`, `/sys` and `/dev`.
+
+mod descriptors;
+mod filter;
+mod privileges;
+mod special;

@@ -1,0 +1,169 @@
+//! `/proc`, `/sys` and `/dev` show a command itself and nothing of the host that it could change.
+
+use palisade_tests::{Project, Run, Tools};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+fn attempt(project: &Project, arguments: &[&str]) -> Run {
+    let words = [Tools::here().attempt.to_str().expect("UTF-8")].into_iter().chain(arguments.iter().copied());
+    project.run().argv(words).ok()
+}
+
+#[test]
+fn nothing_below_proc_and_sys_can_be_written() {
+    let Some(project) = Project::where_it_works() else { return };
+    assert_eq!(attempt(&project, &["--walk-writable", "/proc", "/sys"]).stdout, "");
+}
+
+/// What a confined root would leave by, and what else is written to command a whole machine. Each is opened, none
+/// is written to.
+const WAYS_OUT: [&str; 17] = [
+    "/proc/sys/kernel/core_pattern",
+    "/proc/1/root/proc/sys/kernel/core_pattern",
+    "/proc/self/root/proc/sys/kernel/core_pattern",
+    "/proc/sys/kernel/modprobe",
+    "/proc/sys/kernel/hotplug",
+    "/proc/sys/kernel/poweroff_cmd",
+    "/proc/sys/fs/binfmt_misc/register",
+    "/proc/sys/vm/panic_on_oom",
+    "/proc/sys/vm/drop_caches",
+    "/proc/sysrq-trigger",
+    "/proc/self/root/proc/sysrq-trigger",
+    "/proc/kcore",
+    "/proc/kmsg",
+    "/proc/mtrr",
+    "/proc/pressure/memory",
+    "/sys/kernel/uevent_helper",
+    "/sys/power/state",
+];
+
+#[test]
+fn the_known_ways_out_of_a_root_sandbox_are_shut() {
+    let Some(project) = Project::where_it_works() else { return };
+    let arguments: Vec<&str> = ["--write"].into_iter().chain(WAYS_OUT).collect();
+    assert_eq!(attempt(&project, &arguments).stdout, "");
+}
+
+/// For root the kernel's permissions shut nothing. What everyone may read tells an ordinary user's command no more
+/// than its user; from root it is kept all the same.
+#[test]
+fn what_tells_of_the_whole_machine_is_hidden_from_root_as_from_others() {
+    let Some(project) = Project::where_it_works() else { return };
+    for name in
+        ["kcore", "kmsg", "kpageflags", "slabinfo", "vmallocinfo", "timer_list", "keys", "sched_debug"]
+    {
+        let path = PathBuf::from("/proc").join(name);
+        let Ok(metadata) = std::fs::metadata(&path) else { continue };
+        if nix::unistd::geteuid().is_root() || metadata.permissions().mode() & 0o004 == 0 {
+            let run = project.run().argv(["head".as_ref(), "-c1".as_ref(), path.as_os_str()]);
+            assert!(run.stderr.contains("Permission denied"), "{name}: {run:?}");
+        }
+    }
+}
+
+#[test]
+fn the_devices_are_those_that_every_program_needs() {
+    let Some(project) = Project::where_it_works() else { return };
+    let run = project.line("ls -1 /dev; echo; ls -1 /dev/pts /dev/shm").ok();
+    let devices = "core fd full null ptmx pts random shm stderr stdin stdout tty urandom zero";
+    let expected = format!("{}\n\n/dev/pts:\nptmx\n\n/dev/shm:\n", devices.replace(' ', "\n"));
+    assert_eq!(run.stdout, expected);
+    let run = attempt(&project, &["--walk-writable", "/dev"]);
+    let mut writable: Vec<&str> = run.stdout.lines().collect();
+    writable.sort_unstable();
+    let private = [
+        "/dev",
+        "/dev/full",
+        "/dev/null",
+        "/dev/pts",
+        "/dev/pts/ptmx",
+        "/dev/random",
+        "/dev/shm",
+        "/dev/tty",
+        "/dev/urandom",
+        "/dev/zero",
+    ];
+    assert_eq!(writable, private);
+    let run = project.line("echo gone > /dev/null && head -c 3 /dev/zero | wc -c && head -c 3 /dev/urandom | wc -c && mknod /dev/disk b 8 0");
+    assert!(
+        run.status != 0 && run.stdout == "3\n3\n" && run.stderr.contains("Operation not permitted"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn shared_memory_works_and_is_the_sandboxs_own() {
+    let Some(project) = Project::where_it_works() else { return };
+    let name = format!("palisade-test-{}", std::process::id());
+    let host = OwnFile(PathBuf::from("/dev/shm").join(&name));
+    std::fs::write(&host.0, "of the host").expect("/dev/shm is everybody's");
+    let python = "import multiprocessing as m\n\
+                  from multiprocessing import shared_memory as s\n\
+                  with m.Semaphore(1): print('locked')\n\
+                  memory = s.SharedMemory(create=True, size=9); memory.buf[0] = 7; print(memory.buf[0]); memory.close(); memory.unlink()";
+    let line = format!(
+        "ls /dev/shm; python3 -c \"$PYTHON\" && echo inside > /dev/shm/{name} && cat /dev/shm/{name}"
+    );
+    let run = project.run().env("PYTHON", python).line(line).ok();
+    assert_eq!(run.stdout, "locked\n7\ninside\n");
+    assert_eq!(std::fs::read_to_string(&host.0).expect("still there"), "of the host");
+}
+
+struct OwnFile(PathBuf);
+
+impl Drop for OwnFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+struct HostProcess(Child);
+
+impl Drop for HostProcess {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn processes_of_the_host_are_neither_seen_nor_reached() {
+    let Some(project) = Project::where_it_works() else { return };
+    let mut process = Command::new("sleep");
+    process.arg("3600").env("OF_THE_HOST", "seen").stdin(Stdio::null());
+    let process = HostProcess(process.spawn().expect("sleep starts"));
+    let run = project.line("for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done").ok();
+    let seen: Vec<&str> = run.stdout.lines().collect();
+    assert!(seen[0].starts_with("bwrap ") && seen[1].starts_with("bash "), "{run:?}");
+    assert!(!seen.iter().any(|line| line.starts_with("sleep 3600")), "{run:?}");
+    assert!(seen.len() <= 4, "bubblewrap, bash and what bash started: {run:?}");
+    // Numbers inside begin at 1: what has this number inside is not what has it outside.
+    let run = project.line(&format!("kill -9 {0}; cat /proc/{0}/environ", process.0.id()));
+    assert!(run.status != 0 && !run.stdout.contains("OF_THE_HOST"), "{run:?}");
+    assert!(PathBuf::from(format!("/proc/{}", process.0.id())).exists());
+    // A signal to all that may be signalled ends with the sandbox.
+    project.line("kill -9 -1");
+    assert!(
+        std::fs::read_to_string(format!("/proc/{}/stat", process.0.id())).expect("alive").contains(") S ")
+    );
+}
+
+/// Anybody on the machine can read these of the sandbox's first process.
+#[test]
+fn neither_the_environment_nor_a_rule_stands_where_the_first_process_shows_it() {
+    let Some(project) = Project::where_it_works() else { return };
+    std::fs::write(project.outside().join("a-hidden-file"), "").expect("own directory");
+    let hidden = project.outside().join("a-hidden-file");
+    let run = project
+        .run()
+        .options(["--allow-host", "a-host.invalid", "--deny-read", hidden.to_str().expect("UTF-8")])
+        .env("A_VARIABLE", "a-secret")
+        .line("wc -c < /proc/1/environ; tr '\\0' ' ' < /proc/1/cmdline; echo; echo $A_VARIABLE")
+        .ok();
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!((lines[0], lines[2]), ("0", "a-secret"), "{run:?}");
+    for text in ["a-hidden-file", "a-host.invalid", "a-secret", "A_VARIABLE=", "--ro-bind"] {
+        assert!(!lines[1].contains(text), "{text}: {run:?}");
+    }
+}
