@@ -26,18 +26,26 @@ impl Entry {
     pub(super) fn stand(&self, directory: &AbsPath, paths: &[&AbsPath]) -> Result<(), CoverError> {
         let opened = open_directory(directory).map_err(system("opening", directory))?;
         let mut missing = Vec::new();
+        let mut standing = Vec::new();
         for path in paths {
             match look(&opened, path).map_err(system("looking at", path))? {
                 None => missing.push(*path),
-                Some(stat) if is_cover(&stat) && self.lists(path)? => {}
+                Some(stat) if is_cover(&stat) => standing.push(*path),
                 Some(_) => return Err(CoverError::Exists((*path).clone())),
             }
         }
-        if missing.is_empty() {
-            return Ok(());
-        }
+        self.refuse_unlisted(&standing)?;
         self.list(&missing).map_err(|error| failed("listing a cover in", directory, error))?;
         missing.into_iter().try_for_each(|path| make(&opened, path))
+    }
+
+    /// What looks like a cover and is not listed is a file of the user's. The list is read after the files were
+    /// seen, so that it holds whatever others have made before.
+    fn refuse_unlisted(&self, standing: &[&AbsPath]) -> Result<(), CoverError> {
+        let Some(first) = standing.first() else { return Ok(()) };
+        let listed = self.listed().map_err(|error| failed("looking up", first, error))?;
+        let unlisted = standing.iter().find(|path| !listed.contains(*path));
+        unlisted.map_or(Ok(()), |path| Err(CoverError::Exists((**path).clone())))
     }
 
     /// Removes every cover that is listed. What fails is a warning.
@@ -51,10 +59,6 @@ impl Entry {
                 tracing::warn!("the empty file {path}, a cover, could not be removed: {error}");
             }
         }
-    }
-
-    fn lists(&self, path: &AbsPath) -> Result<bool, CoverError> {
-        self.listed().map(|listed| listed.contains(path)).map_err(|error| failed("looking up", path, error))
     }
 
     /// The paths of the entry. Read from a place of its own, since other threads may read at the same time.
@@ -73,7 +77,7 @@ impl Entry {
             text.extend_from_slice(path.as_bytes());
             text.push(0);
         }
-        (&self.0).write_all(&text)
+        if text.is_empty() { Ok(()) } else { (&self.0).write_all(&text) }
     }
 }
 
