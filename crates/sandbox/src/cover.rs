@@ -1,37 +1,38 @@
 //! Covers: empty read-only files that stand where a rule protects a path and nothing is.
 //!
-//! bubblewrap mounts on what exists. A missing protected file therefore gets an empty stand-in on the host while
-//! a command runs, over which the sandbox binds it read-only: the command cannot write, rename or remove it, nor make
-//! anything below it. Afterwards it is removed.
+//! bubblewrap mounts on what exists. A missing protected file therefore gets an empty stand-in on the host
+//! while a command runs, over which the sandbox binds it read-only: the command cannot write, rename or
+//! remove it, nor make anything below it. Afterwards it is removed.
 //!
 //! # Counting
 //!
 //! Commands that run at the same time, in whatever process, share covers; the last one removes them. For each
-//! *directory* with covers there is an entry in a registry, `/tmp/palisade-covers-UID`, that lists their paths.
-//! Whoever uses one of them holds a shared `flock` on the entry. Whoever can make his lock exclusive is the
-//! last: he removes the covers, then the entry. The kernel takes the locks of a killed process, and the next start
-//! removes what is listed in an entry that nobody holds.
+//! *directory* with covers there is an entry in a registry, `/tmp/palisade-covers-UID`, that lists their
+//! paths. Whoever uses one of them holds a shared `flock` on the entry. Whoever can make his lock exclusive
+//! is the last: he removes the covers, then the entry. The kernel takes the locks of a killed process, and
+//! the next start removes what is listed in an entry that nobody holds.
 //!
-//! An entry lists a path before its cover is made, so that no kill leaves a cover that is not listed. A cover is an
-//! empty file without any write permission at a listed path; what has become anything else, because the user has
-//! written, replaced or opened it up meanwhile, is the user's and stays.
+//! An entry lists a path before its cover is made, so that no kill leaves a cover that is not listed. A cover
+//! is an empty file without any write permission at a listed path; what has become anything else, because the
+//! user has written, replaced or opened it up meanwhile, is the user's and stays.
 //!
 //! # What an attacker controls
 //!
 //! - *A command that is running* can rearrange the directories that the next command's covers go into. Every
-//!   directory on the way is opened in turn without following links, and covers are made and removed relative to
-//!   that descriptor.
-//! - It can read everywhere, so it can take a lock on an entry: then covers outlive their users until a later start,
-//!   or a start gives up with [`CoverError::Busy`]. It could do worse with write access to the registry (have an empty
-//!   read-only file of the user's removed), so no rule may open [`Covers::registry`] to a command.
+//!   directory on the way is opened in turn without following links, and covers are made and removed relative
+//!   to that descriptor.
+//! - It can read everywhere, so it can take a lock on an entry: then covers outlive their users until a later
+//!   start, or a start gives up with [`CoverError::Busy`]. It could do worse with write access to the
+//!   registry (have an empty read-only file of the user's removed), so no rule may open [`Covers::registry`]
+//!   to a command.
 //! - *Other users* can make the registry first; it is then refused.
 //!
 //! # What this does not do
 //!
-//! It does not find out which paths need a cover. It knows nothing of covers of other users in a directory that is
-//! shared between them, nor of those that were left by a machine that lost its power and `/tmp` with it. Between a
-//! `SIGKILL` of the host and the end of its command, a few microseconds, a start of another process may remove
-//! the command's covers.
+//! It does not find out which paths need a cover. It knows nothing of covers of other users in a directory
+//! that is shared between them, nor of those that were left by a machine that lost its power and `/tmp` with
+//! it. Between a `SIGKILL` of the host and the end of its command, a few microseconds, a start of another
+//! process may remove the command's covers.
 
 mod entry;
 mod registry;
@@ -53,7 +54,8 @@ pub enum CoverError {
     /// Somebody holds on to a lock that is never held for long.
     #[error("{0} is locked by another process")]
     Busy(AbsPath),
-    /// The file system does not keep a file's permissions, so that a cover could not be told from a user's file.
+    /// The file system does not keep a file's permissions, so that a cover could not be told from a user's
+    /// file.
     #[error("the file system of {0} does not keep permissions, so no stand-in can be made there")]
     Permissions(AbsPath),
     /// The system refused.
@@ -68,8 +70,8 @@ pub enum CoverError {
     },
 }
 
-/// What this process holds. One for all sandboxes of the process: a lock is a descriptor, and commands that run
-/// in the same directory can share one.
+/// What this process holds. One for all sandboxes of the process: a lock is a descriptor, and commands that
+/// run in the same directory can share one.
 static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| {
     let base = AbsPath::root().join("tmp").unwrap_or_else(|_| AbsPath::root());
     Arc::new(Registry::new(&base))
@@ -83,10 +85,11 @@ pub(crate) struct Covers {
 }
 
 impl Covers {
-    /// Covers `paths`: each missing, or a cover already, in a directory that exists and without links on the way.
+    /// Covers `paths`: each missing, or a cover already, in a directory that exists and without links on the
+    /// way.
     ///
-    /// When something real stands at one of them, nothing is held and the caller should resolve again. The registry,
-    /// if it exists, stays as long as the covers do, even where there are none.
+    /// When something real stands at one of them, nothing is held and the caller should resolve again. The
+    /// registry, if it exists, stays as long as the covers do, even where there are none.
     pub(crate) fn hold(paths: &[AbsPath]) -> Result<Self, CoverError> {
         Self::hold_in(&REGISTRY, paths)
     }
@@ -99,7 +102,8 @@ impl Covers {
         }
         let mut covers = Covers { registry: Arc::clone(registry), directories: Vec::new() };
         if by_directory.is_empty() && registry.exists()? {
-            // A sandbox may have the registry bound read-only. Removed on the host, it would be unbound there.
+            // A sandbox may have the registry bound read-only. Removed on the host, it would be unbound
+            // there.
             registry.enter(registry.path())?;
             covers.directories.push(registry.path().clone());
         }
@@ -299,7 +303,8 @@ mod tests {
         assert_eq!(fs::read_dir(scene.path("elsewhere").as_path()).expect("readable").count(), 0);
     }
 
-    /// The directory is put out of the way after the cover was made; a link to one with a like file is put there.
+    /// The directory is put out of the way after the cover was made; a link to one with a like file is put
+    /// there.
     #[test]
     fn removal_follows_no_link_either() {
         let scene = Scene::new();

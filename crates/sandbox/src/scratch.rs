@@ -1,36 +1,39 @@
 //! What a sandbox leaves on disk while it lives, and how that goes away again.
 //!
-//! A [`Scratch`] is two directories that only their owner can enter: `/tmp/palisade-XXXXXX` with a temporary directory
-//! for each command that runs, and one in [`Scratch::private`] with the sources of the masks, an empty file and
-//! directory that nobody can open. They go when the last of their users does, and when the host was killed, at the
-//! next start.
+//! A [`Scratch`] is two directories that only their owner can enter: `/tmp/palisade-XXXXXX` with a temporary
+//! directory for each command that runs, and one in [`Scratch::private`] with the sources of the masks, an
+//! empty file and directory that nobody can open. They go when the last of their users does, and when the
+//! host was killed, at the next start.
 //!
-//! The masks lie apart since a rule may open `/tmp` to a command, as `allowWrite: ["/tmp"]` does: it could then put
-//! a link in a mask's place, and what the next command is to be kept from would be bound over itself. Their
-//! directory has one name for all sandboxes of a user and exists while any of them lives, so the resolver can
-//! deny it to every command.
+//! The masks lie apart since a rule may open `/tmp` to a command, as `allowWrite: ["/tmp"]` does: it could
+//! then put a link in a mask's place, and what the next command is to be kept from would be bound over
+//! itself. Their directory has one name for all sandboxes of a user and exists while any of them lives, so
+//! the resolver can deny it to every command.
 //!
 //! # Why `/tmp` and not `$TMPDIR`
 //!
-//! A command's `TMPDIR` must be short, since programs make Unix sockets in it and a socket's path has 107 bytes
-//! (103 on macOS) at most. `$TMPDIR` may be any length, may lie inside a writable root, and whoever wrote the
-//! environment chose it. `/tmp` has the sticky bit: no other user can rename or remove what is ours.
+//! A command's `TMPDIR` must be short, since programs make Unix sockets in it and a socket's path has 107
+//! bytes (103 on macOS) at most. `$TMPDIR` may be any length, may lie inside a writable root, and whoever
+//! wrote the environment chose it. `/tmp` has the sticky bit: no other user can rename or remove what is
+//! ours.
 //!
 //! # How the dead are told from the living
 //!
-//! The directory's owner holds an `flock` on its descriptor, which the kernel takes away with the process however
-//! that ends. Whoever gets the lock of such a directory may remove it. A start that comes between another's
-//! `mkdir` and its `flock` removes a directory that was about to be used; its owner finds out (the lock is taken,
-//! or the path is gone) and makes another. `systemd-tmpfiles` leaves directories alone that hold such a lock.
+//! The directory's owner holds an `flock` on its descriptor, which the kernel takes away with the process
+//! however that ends. Whoever gets the lock of such a directory may remove it. A start that comes between
+//! another's `mkdir` and its `flock` removes a directory that was about to be used; its owner finds out (the
+//! lock is taken, or the path is gone) and makes another. `systemd-tmpfiles` leaves directories alone that
+//! hold such a lock.
 //!
 //! # What an attacker controls
 //!
-//! - *A command* owns everything in its temporary directory: links, pipes, modes, names of any bytes, a million
-//!   files, nesting far deeper than a path can be long or a process can have descriptors. Removal works on
-//!   descriptors, follows no link, opens nothing but directories, and needs a fixed number of descriptors. It is
-//!   dead when removal runs.
-//! - It can open the scratch directory and take a lock on one whose owner is dead: it is then swept later. Where a
-//!   rule opens `/tmp` it can also write in other commands' temporary directories, as in all of `/tmp`.
+//! - *A command* owns everything in its temporary directory: links, pipes, modes, names of any bytes, a
+//!   million files, nesting far deeper than a path can be long or a process can have descriptors. Removal
+//!   works on descriptors, follows no link, opens nothing but directories, and needs a fixed number of
+//!   descriptors. It is dead when removal runs.
+//! - It can open the scratch directory and take a lock on one whose owner is dead: it is then swept later.
+//!   Where a rule opens `/tmp` it can also write in other commands' temporary directories, as in all of
+//!   `/tmp`.
 //! - *Other users* can make any name in `/tmp`, links too. Only a real directory that belongs to us is locked
 //!   or swept.
 
@@ -157,8 +160,8 @@ impl Scratch {
 
 /// The temporary directory of one command, removed with all that is in it when this value goes.
 ///
-/// The command must be dead by then: what is still alive can make files as fast as they are removed. To remove a
-/// million files takes seconds; drop it where that may block.
+/// The command must be dead by then: what is still alive can make files as fast as they are removed. To
+/// remove a million files takes seconds; drop it where that may block.
 #[derive(Debug)]
 pub(crate) struct CommandDirectory {
     path: AbsPath,
@@ -242,8 +245,8 @@ impl Private {
         Err(ScratchError::Contended(path.clone()))
     }
 
-    /// `None` when it is gone. A link, another user's directory or one that others may enter is refused: whoever
-    /// made it could change what is in it.
+    /// `None` when it is gone. A link, another user's directory or one that others may enter is refused:
+    /// whoever made it could change what is in it.
     fn open(&self) -> Result<Option<Base>, ScratchError> {
         let fault = |errno: Errno| system("opening", &self.0)(errno.into());
         let directory = match open(self.0.as_path(), DIRECTORY, Mode::empty()) {
@@ -282,7 +285,8 @@ struct Held {
 impl Held {
     /// Makes and locks a directory; `None` when somebody took it away before it was locked.
     fn make(base: &Base) -> Result<Option<Self>, ScratchError> {
-        // By the descriptor, for a base that goes with its last user may have gone, and another have its path.
+        // By the descriptor, for a base that goes with its last user may have gone, and another have its
+        // path.
         let make = |path: &Path| {
             let name = path.file_name().unwrap_or_default();
             rustix::fs::mkdirat(&base.directory, name, Mode::RWXU).map_err(std::io::Error::from)
@@ -298,7 +302,8 @@ impl Held {
         Self::lock(base, path)
     }
 
-    /// Locks the directory `path`, just made in `base`; `None` when a sweep has the lock, or was there already.
+    /// Locks the directory `path`, just made in `base`; `None` when a sweep has the lock, or was there
+    /// already.
     fn lock(base: &Base, path: AbsPath) -> Result<Option<Self>, ScratchError> {
         let name = path.file_name().unwrap_or_default();
         let fault = |error: Errno| system("locking", &path)(error.into());

@@ -12,8 +12,8 @@ use std::os::unix::fs::FileExt;
 
 /// An open entry with a lock on it.
 ///
-/// Its file holds the covers' paths, a NUL before and after each: a path that was cut off when its writer was killed
-/// does not spoil the next.
+/// Its file holds the covers' paths, a NUL before and after each: a path that was cut off when its writer was
+/// killed does not spoil the next.
 #[derive(Debug)]
 pub(super) struct Entry(File);
 
@@ -39,8 +39,8 @@ impl Entry {
         missing.into_iter().try_for_each(|path| make(&opened, path))
     }
 
-    /// What looks like a cover and is not listed is a file of the user's. The list is read after the files were
-    /// seen, so that it holds whatever others have made before.
+    /// What looks like a cover and is not listed is a file of the user's. The list is read after the files
+    /// were seen, so that it holds whatever others have made before.
     fn refuse_unlisted(&self, standing: &[&AbsPath]) -> Result<(), CoverError> {
         let Some(first) = standing.first() else { return Ok(()) };
         let listed = self.listed().map_err(|error| failed("looking up", first, error))?;

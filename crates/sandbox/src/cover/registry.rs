@@ -116,7 +116,8 @@ impl Registry {
             Err(Errno::WOULDBLOCK) => return Ok(()),
             other => other.map_err(system("locking an entry of", &self.path))?,
         }
-        // Only the holder of this lock unlinks an entry: one without a name was removed before we had the lock.
+        // Only the holder of this lock unlinks an entry: one without a name was removed before we had the
+        // lock.
         let is_removed = fstat(entry).is_ok_and(|stat| stat.st_nlink == 0);
         if let (false, Some(registry)) = (is_removed, self.open()?) {
             entry.remove_covers();
@@ -147,7 +148,8 @@ impl Registry {
         Err(CoverError::Busy(self.path.clone()))
     }
 
-    /// Opens the entry of `directory`, which may have to be made first; `None` when the registry has just gone.
+    /// Opens the entry of `directory`, which may have to be made first; `None` when the registry has just
+    /// gone.
     fn open_entry(&self, directory: &AbsPath) -> Result<Option<OwnedFd>, CoverError> {
         let Some(registry) = self.make()? else { return Ok(None) };
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -198,8 +200,9 @@ impl Registry {
     }
 }
 
-/// The name of a directory's entry: its path's FNV-1a hash. Two directories with one hash share an entry, which
-/// lists full paths; their covers then go together. The standard library's hashes may differ between two builds.
+/// The name of a directory's entry: its path's FNV-1a hash. Two directories with one hash share an entry,
+/// which lists full paths; their covers then go together. The standard library's hashes may differ between
+/// two builds.
 fn entry_name(directory: &AbsPath) -> String {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     format!("{:016x}", directory.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step))

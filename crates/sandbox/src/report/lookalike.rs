@@ -2,8 +2,8 @@
 //! program that strips what cannot be seen.
 //!
 //! Compatibility forms (`ｓ`, `𝐬`, `ⅵ`) are read by Unicode's own decomposition, lookalikes of other scripts
-//! (`ѕ`, `ο`) by the confusables table of Unicode's security rules. What a character means in its own language
-//! is of no interest here.
+//! (`ѕ`, `ο`) by the confusables table of Unicode's security rules. What a character means in its own
+//! language is of no interest here.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -11,8 +11,8 @@ use unicode_security::skeleton;
 
 /// Whether `c` is a less-than sign, becomes one when normalised, or passes for one to the eye.
 ///
-/// A table rather than a look-up, since it is asked for every character of every output. A test holds it to be
-/// no smaller than what Unicode's tables say.
+/// A table rather than a look-up, since it is asked for every character of every output. A test holds it to
+/// be no smaller than what Unicode's tables say.
 pub(super) fn is_less_than(c: char) -> bool {
     matches!(
         c,

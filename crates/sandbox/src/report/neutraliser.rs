@@ -9,17 +9,17 @@ use std::ops::Range;
 const ENTITY: &[u8] = b"&lt;";
 
 /// How many bytes may be held back while they may yet become the tag. Only padding makes it that long (white
-/// space, invisible characters, escape sequences), and so much of it after a less-than sign is taken as meant to
-/// hide a tag: the sign is neutralised without waiting for the name.
+/// space, invisible characters, escape sequences), and so much of it after a less-than sign is taken as meant
+/// to hide a tag: the sign is neutralised without waiting for the name.
 const LONGEST_TAG: usize = 4096;
 
-/// Passes bytes on, and turns the less-than sign of each `<sandbox_violations>` or `</sandbox_violations>` tag
-/// into `&lt;`. What counts as the tag: see the module `tag`.
+/// Passes bytes on, and turns the less-than sign of each `<sandbox_violations>` or `</sandbox_violations>`
+/// tag into `&lt;`. What counts as the tag: see the module `tag`.
 ///
-/// The result does not depend on how the bytes are split into chunks. They need not be UTF-8: a byte that is not
-/// is passed on as it is, and overlooked within a tag. All other bytes pass unchanged. Held back is only what may
-/// still turn out to be a tag or is the start of a cut character; never more than [`LONGEST_TAG`] and a few
-/// bytes.
+/// The result does not depend on how the bytes are split into chunks. They need not be UTF-8: a byte that is
+/// not is passed on as it is, and overlooked within a tag. All other bytes pass unchanged. Held back is only
+/// what may still turn out to be a tag or is the start of a cut character; never more than [`LONGEST_TAG`]
+/// and a few bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Neutraliser {
     /// Bytes that were not passed on yet.
@@ -85,8 +85,8 @@ impl Neutraliser {
         self.signs.first().is_some_and(|first| self.read - first.start >= LONGEST_TAG)
     }
 
-    /// Passes on all that was read, with every pending sign neutralised. There is more than one only where a sign
-    /// stands inside an escape sequence; it cannot be told then which of them the tag belongs to.
+    /// Passes on all that was read, with every pending sign neutralised. There is more than one only where a
+    /// sign stands inside an escape sequence; it cannot be told then which of them the tag belongs to.
     fn pass_neutralised(&mut self, out: &mut Vec<u8>) {
         let mut passed = 0;
         for sign in take(&mut self.signs) {
@@ -111,8 +111,8 @@ impl Neutraliser {
     }
 }
 
-/// The first character of `bytes` and its length; `None` where `bytes` ends before the character does. What no
-/// character starts with comes as U+FFFD.
+/// The first character of `bytes` and its length; `None` where `bytes` ends before the character does. What
+/// no character starts with comes as U+FFFD.
 fn decode(bytes: &[u8]) -> Option<(char, usize)> {
     let start = &bytes[..bytes.len().min(4)];
     let (valid, invalid) = match std::str::from_utf8(start) {
@@ -208,7 +208,8 @@ mod tests {
         assert_eq!(out.len(), ENTITY.len() + 100_000 + "sandbox_violations>".len());
     }
 
-    /// What a reader sees who lets `strip` take escape sequences out, drops what is invisible, and normalises.
+    /// What a reader sees who lets `strip` take escape sequences out, drops what is invisible, and
+    /// normalises.
     fn seen(output: &[u8], strip: fn(&str) -> String) -> String {
         let text = strip(&String::from_utf8_lossy(output));
         let visible = text.chars().filter(|c| !is_unseen(*c) && !c.is_whitespace());

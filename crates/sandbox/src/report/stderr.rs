@@ -3,10 +3,10 @@
 //! # What it can and cannot tell
 //!
 //! It is advisory: a command can hide an error or print one that never happened, and what is said in another
-//! language than English is not understood. The access is blocked either way. To be reported, a line must name one of
-//! the errors with which the sandbox refuses, and a path to which the rules really deny the access; the path is
-//! judged as it is written, no link on the way is looked up. A file of which the host's own permissions would
-//! have kept the command, too, is not reported unless a rule hides it.
+//! language than English is not understood. The access is blocked either way. To be reported, a line must
+//! name one of the errors with which the sandbox refuses, and a path to which the rules really deny the
+//! access; the path is judged as it is written, no link on the way is looked up. A file of which the host's
+//! own permissions would have kept the command, too, is not reported unless a rule hides it.
 //!
 //! Where a line may name its path: see the module `error_line`. Of several texts that may be the path, the
 //! rules pick the first that they deny.
@@ -14,8 +14,8 @@
 //! # Bounds
 //!
 //! Longer lines than [`LONGEST_LINE`] are skipped, [`MOST_JUDGED`] lines at most are looked at closely, and
-//! [`MOST_VIOLATIONS`] paths at most are reported, each once. What goes beyond is left out in silence, as it may for
-//! advice.
+//! [`MOST_VIOLATIONS`] paths at most are reported, each once. What goes beyond is left out in silence, as it
+//! may for advice.
 
 use super::error_line::ErrorLine;
 use palisade_policy::{AbsPath, Access, Confinement, Effect, FileRule, FileSets, Layer, Violation};
@@ -48,7 +48,8 @@ enum Refused {
 }
 
 /// A read-only mount answers the first and a hidden file the second. The third and fourth are answers of the
-/// kernel with many other causes (a mount point cannot be removed: busy), so they count for a denied name only.
+/// kernel with many other causes (a mount point cannot be removed: busy), so they count for a denied name
+/// only.
 const BUBBLEWRAP: &[Refusal] = &[
     ("read-only file system", Refused::Write),
     ("permission denied", Refused::Read),
@@ -106,7 +107,8 @@ impl Reader<'_> {
     }
 }
 
-/// Where in `line` an error of the sandbox stands, whatever the letter case: node and Go write theirs in small letters.
+/// Where in `line` an error of the sandbox stands, whatever the letter case: node and Go write theirs in
+/// small letters.
 fn find_refusal(line: &[u8], refusals: &[Refusal]) -> Option<(Range<usize>, Refused)> {
     let lower = line.to_ascii_lowercase();
     refusals.iter().find_map(|(text, refused)| {
@@ -235,7 +237,8 @@ mod tests {
     #[test]
     fn a_path_on_the_line_before_its_error() {
         check(
-            "error: failed to create directory `/h/.cargo/registry`\n\nCaused by:\n  Read-only file system (os error 30)",
+            "error: failed to create directory `/h/.cargo/registry`\n\nCaused by:\n  \
+             Read-only file system (os error 30)",
             "/h/.cargo/registry",
         );
         check(

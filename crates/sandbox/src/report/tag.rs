@@ -1,11 +1,12 @@
 //! Reads, character by character, whether what follows a less-than sign is the name of our tag.
 //!
 //! The reader is lenient on purpose and only ever errs to that side. After the sign it takes as the tag
-//! `sandbox_violations`, whatever follows it, in any letter case and spelled with lookalikes; between the letters
-//! it overlooks white space, what cannot be seen, and terminal escape sequences (kept, stripped whole, or
-//! stripped of their first byte: all readings are followed at once); before the name also slashes of both
-//! leanings. The underscore may be a dash or white space. Without anything there (`<SandboxViolations>`) it is
-//! some other name: the element type of a list in somebody's source text, and that passes.
+//! `sandbox_violations`, whatever follows it, in any letter case and spelled with lookalikes; between the
+//! letters it overlooks white space, what cannot be seen, and terminal escape sequences (kept, stripped
+//! whole, or stripped of their first byte: all readings are followed at once); before the name also slashes
+//! of both leanings. The underscore may be a dash or white space. Without anything there
+//! (`<SandboxViolations>`) it is some other name: the element type of a list in somebody's source text, and
+//! that passes.
 //!
 //! Not taken as the tag: entities (`&lt;`, `&#60;`), which are how a neutralised tag looks.
 

@@ -1,12 +1,13 @@
 //! Removes a directory with everything in it, whatever a command has made of it.
 //!
-//! The tree is taken apart by flattening: a directory that is not empty has its subdirectories moved up to the
-//! top, one after the other, so that depth costs time but no descriptors and no stack. Every step names an entry of
-//! an open directory, so no path is ever too long and no link is ever followed; nothing but a directory is opened,
-//! so no pipe blocks and no device is touched. A directory without the owner's permissions gets them first.
+//! The tree is taken apart by flattening: a directory that is not empty has its subdirectories moved up to
+//! the top, one after the other, so that depth costs time but no descriptors and no stack. Every step names
+//! an entry of an open directory, so no path is ever too long and no link is ever followed; nothing but a
+//! directory is opened, so no pipe blocks and no device is touched. A directory without the owner's
+//! permissions gets them first.
 //!
-//! Not for trees that somebody alive is working on: such a one cannot lead the removal out of the tree, but can
-//! keep it busy until its limit is reached.
+//! Not for trees that somebody alive is working on: such a one cannot lead the removal out of the tree, but
+//! can keep it busy until its limit is reached.
 
 use super::DIRECTORY;
 use nix::sys::stat::{FchmodatFlags, fchmodat};
@@ -16,8 +17,8 @@ use rustix::path::Arg;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// How deep to go where a directory cannot be moved (on an overlay file system, one from a lower layer): each level costs
-/// descriptors.
+/// How deep to go where a directory cannot be moved (on an overlay file system, one from a lower layer): each
+/// level costs descriptors.
 const MOST_DEPTH: usize = 50;
 
 /// How much of a tree was removed.
@@ -29,8 +30,8 @@ pub(super) enum Removed {
     Part,
 }
 
-/// Removes the directory `name` of `parent` in at most `most_steps` steps; the removal of one entry takes one step, of a
-/// nested directory two. One that is not there is removed already.
+/// Removes the directory `name` of `parent` in at most `most_steps` steps; the removal of one entry takes one
+/// step, of a nested directory two. One that is not there is removed already.
 pub(super) fn remove_tree(parent: BorrowedFd<'_>, name: impl Arg, most_steps: u64) -> Result<Removed, Errno> {
     name.into_with_c_str(|name| match unlinkat(parent, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(Removed::Whole),
@@ -57,8 +58,8 @@ struct Removal<'a> {
 }
 
 impl Removal<'_> {
-    /// Goes through the top until nothing changes any more: what was moved up, or what the file system did not
-    /// show because entries went while it was listing them, comes with the next pass.
+    /// Goes through the top until nothing changes any more: what was moved up, or what the file system did
+    /// not show because entries went while it was listing them, comes with the next pass.
     fn empty_top(&mut self) -> Result<Removed, Errno> {
         loop {
             let before = self.steps_left;

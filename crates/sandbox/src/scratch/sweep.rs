@@ -1,7 +1,7 @@
 //! Removes the scratch directories whose owners are dead.
 //!
-//! Never waits, never follows a link, and never fails: what cannot be removed is a warning, since a start must
-//! not depend on what somebody left in `/tmp`.
+//! Never waits, never follows a link, and never fails: what cannot be removed is a warning, since a start
+//! must not depend on what somebody left in `/tmp`.
 
 use super::remove::{Removed, remove_tree};
 use super::{DIRECTORY, PREFIX, RANDOM, is_still_there};
