@@ -19,6 +19,7 @@ mod origin;
 mod path;
 mod path_pattern;
 mod policy;
+mod printable;
 mod violation;
 
 pub use address::{AddressClass, LocalAddresses};
@@ -31,4 +32,5 @@ pub use origin::{Layer, Origin};
 pub use path::{AbsPath, PathError};
 pub use path_pattern::{Anchor, PathPattern, PathPatternError};
 pub use policy::{Policy, VariableRule};
+pub use printable::Printable;
 pub use violation::{Evidence, Violation, ViolationKind};

@@ -1,5 +1,7 @@
 //! Where a rule came from, so that every answer can name the file and the words that decided it.
 
+use crate::Printable;
+use crate::printable::Quoted;
 use std::fmt;
 use std::sync::Arc;
 
@@ -60,16 +62,49 @@ impl Origin {
     }
 }
 
-/// `denyRead "~/.ssh" in /home/u/.claude/settings.json:12`, `--deny-read "x"`, `built-in rule "…"`.
+/// `denyRead "~/.ssh" in /home/u/.claude/settings.json:12`, `--deny-read "x"`, `built-in rule "…"`. The
+/// rule's text and the file's name are escaped: both may have come with a repository.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (key, text, file) = (Printable(&self.key), Quoted(&self.text), Printable(&self.file));
         match (self.layer, self.file.as_ref() == self.key.as_ref()) {
-            (Layer::Builtin, _) => write!(f, "built-in {} {:?}", self.key, self.text),
-            (_, true) => write!(f, "{} {:?}", self.key, self.text),
+            (Layer::Builtin, _) => write!(f, "built-in {key} {text}"),
+            (_, true) => write!(f, "{key} {text}"),
             (_, false) => {
-                write!(f, "{} {:?} in {}", self.key, self.text, self.file)?;
+                write!(f, "{key} {text} in {file}")?;
                 self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shown_for_people() {
+        let in_file = |file: &str, text: &str| Origin {
+            layer: Layer::Project,
+            file: file.into(),
+            line: Some(12),
+            ..Origin::flag("denyRead", text)
+        };
+        for (origin, shown) in [
+            (Origin::builtin("denyWrite", ".git"), r#"built-in denyWrite ".git""#),
+            (Origin::flag("--deny-read", "~/x"), r#"--deny-read "~/x""#),
+            (in_file("/p/s.json", "~/.ssh"), r#"denyRead "~/.ssh" in /p/s.json:12"#),
+            // Neither the text nor the file's name can pass for what follows, or start a line.
+            (
+                in_file("/p/s.json", r#"x" in /etc/m.json"#),
+                r#"denyRead "x\" in /etc/m.json" in /p/s.json:12"#,
+            ),
+            (
+                in_file("/p\n\u{202e}\u{200b}/s", "a\u{2028}é\\"),
+                r#"denyRead "a\u{2028}é\\" in /p\n\u{202e}\u{200b}/s:12"#,
+            ),
+        ] {
+            assert_eq!(origin.to_string(), shown);
         }
     }
 }

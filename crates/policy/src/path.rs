@@ -3,6 +3,7 @@
 //! An [`AbsPath`] is normalised *lexically*; whether it names a link, or anything at all, is for the
 //! resolver to find out.
 
+use crate::printable::write_escaped;
 use std::fmt;
 
 /// An absolute path: starts with `/`, holds no NUL byte, no `.` or `..` component, no doubled and no
@@ -139,14 +140,13 @@ impl PartialOrd for AbsPath {
     }
 }
 
-/// For people: bytes that are not UTF-8 and control characters are escaped, so that a path can never forge
-/// another line of a message.
+/// For people: bytes that are not UTF-8 and characters that cannot be seen are escaped (see
+/// [`Printable`](crate::Printable)), so that a path can never forge another line of a message; a backslash is
+/// doubled, so that no other path is shown alike.
 impl fmt::Display for AbsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for chunk in self.0.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
-            }
+            write_escaped(f, chunk.valid(), &['\\'])?;
             for byte in chunk.invalid() {
                 write!(f, "\\x{byte:02x}")?;
             }
@@ -200,9 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn shows_no_control_characters() {
-        let path = AbsPath::new(b"/a\nb\xff\x1b").expect("absolute");
-        assert_eq!(path.to_string(), r"/a\nb\xff\u{1b}");
+    fn shows_what_cannot_be_seen() {
+        for (bytes, shown) in [
+            (&b"/a\nb\xff\x1b"[..], r"/a\nb\xff\u{1b}"),
+            (br"/a\nb", r"/a\\nb"),
+            ("/\u{202e}txt.sh".as_bytes(), r"/\u{202e}txt.sh"),
+            ("/.\u{200b}env\u{2028}".as_bytes(), r"/.\u{200b}env\u{2028}"),
+            ("/é 漢".as_bytes(), "/é 漢"),
+        ] {
+            assert_eq!(AbsPath::new(bytes).expect("absolute").to_string(), shown);
+        }
     }
 
     proptest! {
@@ -215,5 +222,28 @@ mod tests {
             prop_assert_eq!(AbsPath::new(once.as_bytes()).expect("still absolute"), once.clone());
             prop_assert!(once.ancestors().all(|above| above.covers(&once)));
         }
+
+        /// So no two paths are shown alike.
+        #[test]
+        fn what_is_shown_reads_back(text in "/([a\\\\x{}\n\u{1b}\u{202e}é]|\\PC){0,12}", byte in 0x80..=0xffu8) {
+            let path = AbsPath::new([text.as_bytes(), &[byte]].concat()).expect("absolute");
+            prop_assert_eq!(read_back(&path.to_string()), path.as_bytes());
+        }
+    }
+
+    /// The bytes that a shown path stands for.
+    fn read_back(shown: &str) -> Vec<u8> {
+        let Some((plain, escaped)) = shown.split_once('\\') else { return shown.into() };
+        let (bytes, rest) = match escaped.as_bytes() {
+            [b'n', ..] => (vec![b'\n'], &escaped[1..]),
+            [b'x', ..] => (vec![u8::from_str_radix(&escaped[1..3], 16).expect("two digits")], &escaped[3..]),
+            [b'u', ..] => {
+                let (digits, rest) = escaped[2..].split_once('}').expect("a closing brace");
+                let c = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32).expect("a character");
+                (c.to_string().into(), rest)
+            }
+            _ => (escaped[..1].into(), &escaped[1..]),
+        };
+        [plain.as_bytes(), &bytes, &read_back(rest)].concat()
     }
 }

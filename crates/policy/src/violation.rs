@@ -1,6 +1,6 @@
 //! Violations: accesses that were stopped, laid to the command that made them.
 
-use crate::{AbsPath, Endpoint};
+use crate::{AbsPath, Endpoint, Printable};
 use std::fmt;
 
 /// What was attempted.
@@ -41,7 +41,7 @@ impl Violation {
     pub fn file(path: &AbsPath, line: &str, remedy: Option<String>) -> Self {
         Violation {
             kind: ViolationKind::File(path.to_string().into()),
-            reason: printable(line).into(),
+            reason: Printable(line).to_string().into(),
             evidence: Evidence::Stderr,
             remedy: remedy.map(Into::into),
         }
@@ -65,13 +65,36 @@ impl Violation {
 }
 
 /// `deny network-outbound example.com:443 (not on the allow list)`: one line of a violation block.
+///
+/// Characters that cannot be seen are escaped (see [`Printable`]), so that it is one line and reads as it
+/// is stored. A `<` stays one: that no text ends the block or passes for another is for whoever writes the
+/// block.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "deny {} {} ({})", self.action(), self.target(), self.reason)
+        write!(f, "deny {} {} ({})", self.action(), Printable(&self.target()), Printable(&self.reason))
     }
 }
 
-/// `text` on one line, without control characters.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_one_line_in_which_everything_can_be_seen() {
+        let path = AbsPath::new(b"/p/a\n\\\xff\xe2\x80\xae").expect("absolute");
+        let violation = Violation::file(&path, "cat: a\r\n\u{200b}\u{1b}[2J<b>: Permission denied", None);
+        assert_eq!(&*violation.reason, r"cat: a\r\n\u{200b}\u{1b}[2J<b>: Permission denied");
+        assert_eq!(
+            violation.to_string(),
+            r"deny file-access /p/a\n\\\xff\u{202e} (cat: a\r\n\u{200b}\u{1b}[2J<b>: Permission denied)"
+        );
+
+        let raw = Violation {
+            kind: ViolationKind::UnreadableHost("a\u{2066}b".into()),
+            reason: "x\ny\u{2029}".into(),
+            evidence: Evidence::Proxy,
+            remedy: None,
+        };
+        assert_eq!(raw.to_string(), r"deny network-outbound a\u{2066}b (x\ny\u{2029})");
+    }
 }
