@@ -1,0 +1,285 @@
+//! Host patterns: one line of `network.allowedDomains` and its like.
+//!
+//! # Grammar
+//!
+//! | text | matches |
+//! |---|---|
+//! | `example.com` | that host only |
+//! | `*.example.com` | every name below it at any depth, not `example.com` itself |
+//! | `bedrock.*.amazonaws.com` | exactly one label in place of the `*` |
+//! | `*` | every host |
+//! | `127.0.0.1`, `[::1]` | that address, in any spelling |
+//! | any of these with `:443` | the same, on that port only |
+//!
+//! Refused with a reason: a scheme (`https://…`), a path, user information, several `*`, a `*` that is not a
+//! whole label, IPv6 without brackets, a leading or trailing dot, a port that is no number from 1 to 65535,
+//! and what is [no host](crate::Host::parse).
+//!
+//! A pattern is shown in its one normal spelling, which reads back as the same pattern.
+
+use crate::host::{Endpoint, Host, HostError, parse_port, split_port};
+use std::fmt;
+use std::net::IpAddr;
+
+/// A compiled host pattern. See the module's documentation for the grammar.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct HostPattern {
+    hosts: Hosts,
+    port: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Hosts {
+    Any,
+    Exact(Host),
+    /// `*.base`, kept as `.base`.
+    Below(Box<str>),
+    /// `before.*.after`, kept as `before.` and `.after`.
+    OneLabel(Box<str>, Box<str>),
+}
+
+/// Why a text is not a host pattern.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HostPatternError {
+    /// `https://example.com`. Holds what to write instead.
+    #[error("has a scheme; write the host alone, such as \"{0}\"")]
+    Scheme(String),
+    /// `example.com/path`.
+    #[error("has a path; a rule covers a whole host, so write the host alone")]
+    Path,
+    /// `user@example.com`.
+    #[error("has user information; write the host alone")]
+    UserInfo,
+    /// `*.*.example.com`.
+    #[error("has more than one *")]
+    SeveralStars,
+    /// `foo*.example.com`, `example.*`.
+    #[error("has a * that is neither a whole first nor a whole middle label")]
+    PartialStar,
+    /// `.example.com`, `example.com.`.
+    #[error("starts or ends with a dot; write \"*.\" in front to cover the names below a host")]
+    Dot,
+    /// `example.com:http`, `example.com:0`.
+    #[error("has a port that is not a number from 1 to 65535")]
+    Port,
+    /// See [`HostError`].
+    #[error("{0}")]
+    Host(#[from] HostError),
+}
+
+impl HostPattern {
+    /// Compiles the pattern `text`.
+    pub fn parse(text: &str) -> Result<Self, HostPatternError> {
+        if let Some((_, rest)) = text.split_once("://") {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            let shown = Self::parse(host).map_or_else(|_| "example.com".into(), |host| host.to_string());
+            return Err(HostPatternError::Scheme(shown));
+        }
+        if text.contains('/') {
+            return Err(HostPatternError::Path);
+        }
+        if text.contains('@') {
+            return Err(HostPatternError::UserInfo);
+        }
+        let (host, port) = split_port(text)?;
+        let port = port.map(|digits| parse_port(digits).ok_or(HostPatternError::Port)).transpose()?;
+        Ok(HostPattern { hosts: Hosts::parse(host)?, port })
+    }
+
+    /// Whether the pattern matches.
+    pub fn matches(&self, endpoint: &Endpoint) -> bool {
+        self.port.is_none_or(|port| port == endpoint.port) && self.hosts.matches(&endpoint.host)
+    }
+
+    /// The address, where the pattern is one that names an address.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.hosts {
+            Hosts::Exact(Host::Address(address)) => Some(address),
+            _ => None,
+        }
+    }
+
+    /// The one host that the pattern matches, where it is of that kind.
+    pub fn host(&self) -> Option<&Host> {
+        match &self.hosts {
+            Hosts::Exact(host) => Some(host),
+            _ => None,
+        }
+    }
+
+    /// Whether all that the pattern matches is `localhost` or below it.
+    pub(crate) fn is_localhost(&self) -> bool {
+        match &self.hosts {
+            Hosts::Any => false,
+            Hosts::Exact(host) => host.is_localhost(),
+            Hosts::Below(after) | Hosts::OneLabel(_, after) => after.ends_with(".localhost"),
+        }
+    }
+
+    /// The one port that the pattern is limited to.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+}
+
+impl Hosts {
+    fn parse(host: &str) -> Result<Self, HostPatternError> {
+        if host == "*" {
+            return Ok(Hosts::Any);
+        }
+        if host.len() > 1 && (host.starts_with('.') || host.ends_with('.')) {
+            return Err(HostPatternError::Dot);
+        }
+        match host.matches('*').count() {
+            0 => Ok(Hosts::Exact(Host::parse(host)?)),
+            1 => Self::parse_star(host),
+            _ => Err(HostPatternError::SeveralStars),
+        }
+    }
+
+    /// Normalises the labels around the star by the rules for a whole name, with an ordinary label in the
+    /// star's place.
+    fn parse_star(host: &str) -> Result<Self, HostPatternError> {
+        let labels: Vec<&str> = host.split('.').collect();
+        let star = labels.iter().position(|label| *label == "*").ok_or(HostPatternError::PartialStar)?;
+        if star + 1 == labels.len() {
+            return Err(HostPatternError::PartialStar);
+        }
+        let base = Host::parse(&labels[star + 1..].join("."))?;
+        let Host::Name(base) = base else { return Err(HostError::Invalid.into()) };
+        let after = format!(".{base}").into_boxed_str();
+        if star == 0 {
+            return Ok(Hosts::Below(after));
+        }
+        match Host::parse(&format!("{}.x{after}", labels[..star].join(".")))? {
+            Host::Name(whole) => {
+                let before = &whole[..whole.len() - after.len() - 1];
+                Ok(Hosts::OneLabel(before.into(), after))
+            }
+            Host::Address(_) => Err(HostError::Invalid.into()),
+        }
+    }
+
+    fn matches(&self, host: &Host) -> bool {
+        match (self, host) {
+            (Hosts::Any, _) => true,
+            (Hosts::Exact(exact), host) => exact == host,
+            (Hosts::Below(base), Host::Name(name)) => name.len() > base.len() && name.ends_with(&**base),
+            (Hosts::OneLabel(before, after), Host::Name(name)) => name
+                .strip_prefix(&**before)
+                .and_then(|rest| rest.strip_suffix(&**after))
+                .is_some_and(|label| !label.is_empty() && !label.contains('.')),
+            (Hosts::Below(_) | Hosts::OneLabel(..), Host::Address(_)) => false,
+        }
+    }
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.hosts {
+            Hosts::Any => f.write_str("*")?,
+            Hosts::Exact(host) => host.fmt(f)?,
+            Hosts::Below(base) => write!(f, "*{base}")?,
+            Hosts::OneLabel(before, after) => write!(f, "{before}*{after}")?,
+        }
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(pattern: &str, yes: &[&str], no: &[&str]) {
+        let compiled = HostPattern::parse(pattern).expect(pattern);
+        let matches = |text: &&str| compiled.matches(&Endpoint::parse(text, Some(443)).expect(text));
+        assert!(yes.iter().all(matches), "{pattern} should match all of {yes:?}");
+        assert!(!no.iter().any(matches), "{pattern} should match none of {no:?}");
+    }
+
+    #[test]
+    fn patterns() {
+        check("github.com", &["github.com", "GITHUB.com."], &["a.github.com", "xgithub.com"]);
+        check("*.example.com", &["a.example.com", "a.b.example.com"], &["example.com", "xexample.com"]);
+        check(
+            "bedrock.*.amazonaws.com",
+            &["bedrock.us-east-1.amazonaws.com"],
+            &["bedrock.evil.attacker.amazonaws.com", "bedrock.a.amazonaws.com.x", "bedrock.amazonaws.com"],
+        );
+        check("*", &["a", "1.2.3.4", "[::1]:80"], &[]);
+        check("*:80", &["a:80"], &["a"]);
+        check("127.0.0.1", &["127.1:1", "[::ffff:7f00:1]:9"], &["127.0.0.2", "localhost"]);
+        check("127.0.0.1:3000", &["0x7f000001:3000"], &["127.0.0.1:3001"]);
+        check("[::1]", &["[::1]:8"], &["127.0.0.1", "localhost"]);
+        check("[::1]:8", &["[0::1]:8"], &["[::1]:9"]);
+        check("*.BÜCHER.example", &["a.xn--bcher-kva.example"], &["bücher.example"]);
+    }
+
+    #[test]
+    fn which_patterns_are_localhost_alone() {
+        for (text, expected) in [
+            ("localhost", true),
+            ("localhost:80", true),
+            ("x.localhost", true),
+            ("*.localhost", true),
+            ("*.x.localhost", true),
+            ("a.*.localhost", true),
+            ("*", false),
+            ("*:80", false),
+            ("*.xlocalhost", false),
+            ("localhost.com", false),
+            ("127.0.0.1", false),
+        ] {
+            assert_eq!(HostPattern::parse(text).expect(text).is_localhost(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn refused_patterns_say_why() {
+        for (text, reason) in [
+            ("https://example.com/x", "write the host alone, such as \"example.com\""),
+            ("https://a\u{202e}$(b)", "write the host alone, such as \"example.com\""),
+            ("https://*.EXAMPLE.com:8443/x", "such as \"*.example.com:8443\""),
+            ("\u{ff0a}.com", "holds '*'"),
+            ("*.\u{ff0a}.com", "holds '*'"),
+            ("\u{ff0a}", "holds '*'"),
+            ("a`b`.com", "holds '`'"),
+            ("example.com/x", "path"),
+            ("u@example.com", "user information"),
+            ("*.*.example.com", "more than one *"),
+            ("*.a.*", "more than one *"),
+            ("foo*.example.com", "whole"),
+            ("example.*", "whole"),
+            ("::1", "brackets"),
+            (".example.com", "dot"),
+            ("example.com.", "dot"),
+            ("example.com:0", "1 to 65535"),
+            ("example.com:99999", "1 to 65535"),
+            ("example.com:+80", "1 to 65535"),
+            ("example.com:", "1 to 65535"),
+            ("*.1.2", "not a valid"),
+            ("", "empty"),
+        ] {
+            let error = HostPattern::parse(text).expect_err(text).to_string();
+            assert!(error.contains(reason), "{text:?}: {error}");
+        }
+    }
+
+    proptest! {
+        /// Full-width letters, stars, dots and signs map to ASCII ones.
+        #[test]
+        fn a_pattern_shown_is_the_same_pattern(text in "[a-c*＊．。＇｀$～\u{ad}]{1,3}\\.[a-c*＊]{1,3}\\.(com|[0-9]{1,3})(:[0-9]{1,5})?") {
+            if let Ok(pattern) = HostPattern::parse(&text) {
+                prop_assert_eq!(HostPattern::parse(&pattern.to_string()), Ok(pattern));
+            }
+        }
+
+        #[test]
+        fn parsing_is_total(text in "\\PC{0,40}") {
+            if let Ok(pattern) = HostPattern::parse(&text) {
+                prop_assert_eq!(HostPattern::parse(&pattern.to_string()), Ok(pattern));
+            }
+        }
+    }
+}
