@@ -1,5 +1,6 @@
 //! Network rules: which endpoints a command may reach, and which addresses may be dialed for them.
 
+use crate::address::carried_ipv4;
 use crate::{AddressClass, Endpoint, Host, HostPattern, LocalAddresses, Origin};
 use std::net::{IpAddr, SocketAddr};
 
@@ -78,8 +79,11 @@ pub enum VetError {
 
 impl NetworkPolicy {
     /// What the rules say of `endpoint`: denied, then allowed, then strict, then asked.
+    ///
+    /// A deny of an IPv4 address also denies the IPv6 addresses that carry it, in whatever form; an allow
+    /// covers the address as it is written.
     pub fn judge(&self, endpoint: &Endpoint) -> HostVerdict<'_> {
-        if let Some(rule) = matching(&self.denied, endpoint) {
+        if let Some(rule) = self.denying(endpoint) {
             return HostVerdict::Deny(Some(rule));
         }
         match matching(&self.allowed, endpoint) {
@@ -91,10 +95,11 @@ impl NetworkPolicy {
 
     /// Which of the addresses that `endpoint` leads to may be dialed, in the order given.
     ///
-    /// The attacker controls the name, and so what it leads to: a public name that points at `127.0.0.1` must
-    /// reach nothing local. Hence an address of a class other than [`AddressClass::Elsewhere`] passes only
-    /// when the allow list names that very address (and port), or when it is a loopback address and the
-    /// host is `localhost` or below it. An address that a deny rule names never passes.
+    /// The attacker controls the name, and so what it leads to: a public name that points at `127.0.0.1`
+    /// must reach nothing local. Hence an address of a class other than [`AddressClass::Elsewhere`] passes
+    /// only when the allow list names that very address (and port), or when it is a loopback address, the
+    /// host is `localhost` or below it, and a rule lets it through that speaks of those alone: `*` opens no
+    /// port of this machine. An address that a deny rule names never passes, nor does one that carries it.
     pub fn vet(
         &self,
         endpoint: &Endpoint,
@@ -115,21 +120,43 @@ impl NetworkPolicy {
         own: &LocalAddresses,
     ) -> Result<Dialable, VetError> {
         let address = address.to_canonical();
-        let as_endpoint = Endpoint { host: Host::from(address), port: endpoint.port };
-        if let Some(rule) = matching(&self.denied, &as_endpoint) {
+        let itself = Endpoint { host: Host::from(address), port: endpoint.port };
+        if let Some(rule) = self.denying(&itself) {
             return Err(VetError::Denied { address, origin: Box::new(rule.origin.clone()) });
         }
-        let class = own.class(address);
-        let itself_allowed = self
-            .allowed
-            .iter()
-            .any(|rule| rule.pattern.address().is_some() && rule.pattern.matches(&as_endpoint));
-        let localhost = class == AddressClass::Loopback && endpoint.host.is_localhost();
-        if class == AddressClass::Elsewhere || itself_allowed || localhost {
+        let passes = match own.class(address) {
+            AddressClass::Elsewhere => true,
+            AddressClass::Loopback if self.allows_as_localhost(endpoint) => true,
+            _ => self.allows_address(&itself),
+        };
+        if passes {
             Ok(Dialable(SocketAddr::new(address, endpoint.port)))
         } else {
-            Err(VetError::Class { address, class })
+            Err(VetError::Class { address, class: own.class(address) })
         }
+    }
+
+    /// The rule that denies `endpoint`, or an IPv4 address that its address carries.
+    fn denying(&self, endpoint: &Endpoint) -> Option<&HostRule> {
+        let carried = match endpoint.host {
+            Host::Address(address) => carried_ipv4(address),
+            Host::Name(_) => Vec::new(),
+        };
+        let carried = carried.into_iter().map(|inner| Host::from(IpAddr::from(inner)));
+        matching(&self.denied, endpoint).or_else(|| {
+            carried
+                .map(|host| Endpoint { host, port: endpoint.port })
+                .find_map(|inner| matching(&self.denied, &inner))
+        })
+    }
+
+    fn allows_address(&self, itself: &Endpoint) -> bool {
+        self.allowed.iter().any(|rule| rule.pattern.address().is_some() && rule.pattern.matches(itself))
+    }
+
+    /// Whether a rule for `localhost` or what is below it, and for nothing else, lets `endpoint` through.
+    fn allows_as_localhost(&self, endpoint: &Endpoint) -> bool {
+        self.allowed.iter().any(|rule| rule.pattern.is_localhost() && rule.pattern.matches(endpoint))
     }
 }
 
@@ -141,6 +168,7 @@ fn matching<'a>(list: &'a [HostRule], endpoint: &Endpoint) -> Option<&'a HostRul
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::net::Ipv4Addr;
 
     fn rules(texts: &[&str]) -> Vec<HostRule> {
         texts
@@ -199,24 +227,179 @@ mod tests {
         check(&["a.com"], &[], "a.com", &[], &[]);
     }
 
+    /// `*` must not open this machine's ports to a name that means this machine.
+    #[test]
+    fn localhost_is_dialed_only_for_a_rule_that_names_it() {
+        let own = LocalAddresses::default();
+        for (allowed, host, passes) in [
+            ("localhost", "localhost:22", true),
+            ("localhost:22", "localhost:22", true),
+            ("localhost:23", "localhost:22", false),
+            ("*.localhost", "x.localhost:22", true),
+            ("*.localhost", "localhost:22", false),
+            ("x.localhost", "x.localhost:22", true),
+            ("x.localhost", "y.localhost:22", false),
+            ("*", "localhost:22", false),
+            ("*", "x.localhost:22", false),
+            ("*:22", "x.localhost:22", false),
+        ] {
+            for address in ["127.0.0.1", "::1"] {
+                let address = address.parse().expect("an address");
+                let vetted = policy(&[allowed], &[]).vet(&endpoint(host), &[address], &own);
+                assert_eq!(vetted.is_ok(), passes, "{allowed} {host} {address}");
+            }
+        }
+    }
+
+    /// The ways in which an IPv6 address carries 10.0.0.5.
+    const CARRYING: [&str; 13] = [
+        "::ffff:10.0.0.5",
+        "::ffff:0:10.0.0.5",
+        "::10.0.0.5",
+        "64:ff9b::10.0.0.5",
+        "64:ff9b:1:a00:0:500::",
+        "64:ff9b:1:a:0:5::",
+        "64:ff9b:1:0:a:0:500::",
+        "64:ff9b:1::10.0.0.5",
+        "2002:a00:5::1",
+        "2001:0:808:808::f5ff:fffa",
+        "2001:0:a00:5::1",
+        "2606::5efe:10.0.0.5",
+        "2606::200:5efe:10.0.0.5",
+    ];
+
+    #[test]
+    fn a_denied_address_is_denied_in_every_form_that_carries_it() {
+        let own = LocalAddresses::default();
+        let closed = policy(&["*"], &["10.0.0.5"]);
+        let one_port = policy(&["*"], &["10.0.0.5:22"]);
+        for text in CARRYING {
+            let literal = endpoint(&format!("[{text}]"));
+            assert!(matches!(closed.judge(&literal), HostVerdict::Deny(Some(_))), "{text}");
+            assert!(matches!(one_port.judge(&literal), HostVerdict::Allow(_)), "{text}, on another port");
+            let addresses = [text.parse().expect(text)];
+            let vetted = closed.vet(&endpoint("a.com"), &addresses, &own);
+            assert!(matches!(vetted, Err(VetError::Denied { .. })), "{text}: {vetted:?}");
+            let vetted = policy(&["*"], &[]).vet(&endpoint("a.com"), &addresses, &own);
+            assert!(vetted.is_ok(), "{text}, where nothing denies: {vetted:?}");
+        }
+        // An allow covers what it names and no other form of it.
+        let open = policy(&["10.0.0.5"], &[]);
+        assert_eq!(open.judge(&endpoint("[64:ff9b::10.0.0.5]")), HostVerdict::Ask);
+    }
+
+    /// Addresses that no public name may lead to.
+    fn local_v4() -> impl Strategy<Value = Ipv4Addr> {
+        (0..8usize, any::<[u8; 3]>()).prop_map(|(range, [a, b, c])| match range {
+            0 => Ipv4Addr::new(127, a, b, c),
+            1 => Ipv4Addr::new(169, 254, b, c),
+            2 => Ipv4Addr::new(0, a, b, c),
+            3 => Ipv4Addr::new(224 | a & 15, a, b, c),
+            4 => Ipv4Addr::BROADCAST,
+            5 => Ipv4Addr::new(100, 100, 100, 200),
+            6 => Ipv4Addr::new(168, 63, 129, 16),
+            _ => Ipv4Addr::new(192, 0, 2, 7),
+        })
+    }
+
+    /// An address as sixteen bytes, of which some are set.
+    fn with(mut bytes: [u8; 16], parts: &[(usize, &[u8])]) -> IpAddr {
+        for (at, part) in parts {
+            bytes[*at..at + part.len()].copy_from_slice(part);
+        }
+        IpAddr::from(bytes)
+    }
+
+    /// Every form in which `inner` can be carried, with `any` wherever the form leaves bytes open.
+    fn carriers(inner: Ipv4Addr, any: [u8; 16]) -> Vec<IpAddr> {
+        let v4 = inner.octets();
+        let inverted = v4.map(|byte| !byte);
+        let nat64 =
+            |rest: &[(usize, &[u8])]| with(any, &[&[(0, &[0, 0x64, 0xff, 0x9b, 0, 1][..])], rest].concat());
+        vec![
+            inner.into(),
+            with([0; 16], &[(10, &[0xff, 0xff]), (12, &v4)]),
+            with([0; 16], &[(8, &[0xff, 0xff]), (12, &v4)]),
+            with([0; 16], &[(12, &v4)]),
+            with([0; 16], &[(0, &[0, 0x64, 0xff, 0x9b]), (12, &v4)]),
+            with(any, &[(0, &[0x20, 2]), (2, &v4)]),
+            with(any, &[(0, &[0x20, 1, 0, 0]), (12, &inverted)]),
+            with(any, &[(0, &[0x20, 1, 0, 0]), (4, &v4)]),
+            with(any, &[(8, &[0, 0, 0x5e, 0xfe]), (12, &v4)]),
+            with(any, &[(8, &[2, 0, 0x5e, 0xfe]), (12, &v4)]),
+            // ISATAP inside 6to4 and Teredo: two addresses in one.
+            with(any, &[(0, &[0x20, 2]), (8, &[0, 0, 0x5e, 0xfe]), (12, &v4)]),
+            with(any, &[(0, &[0x20, 2]), (2, &v4), (8, &[0, 0, 0x5e, 0xfe])]),
+            // The four lengths of a prefix within the local-use one.
+            nat64(&[(6, &v4[..2]), (9, &v4[2..])]),
+            nat64(&[(7, &v4[..1]), (9, &v4[1..])]),
+            nat64(&[(9, &v4)]),
+            nat64(&[(12, &v4)]),
+        ]
+    }
+
+    /// IPv6 ranges that are closed whatever the rest of an address says, also where it carries a public one.
+    fn closed_v6(any: [u8; 16]) -> Vec<IpAddr> {
+        let isatap: &[(usize, &[u8])] = &[(8, &[0, 0, 0x5e, 0xfe, 8, 8, 8, 8])];
+        let starts = [[0xfe, 0x80 | any[1] & 0x3f], [0xfe, 0xc0 | any[1] & 0x3f], [0xff, any[1]]];
+        let plain = starts.iter().map(|start| with(any, &[(0, start)]));
+        let carrying = starts.iter().map(|start| with(any, &[&[(0, &start[..])], isatap].concat()));
+        plain.chain(carrying).collect()
+    }
+
+    /// In the local-use NAT64 prefix a reading as 0.0.0.0/8 is a wrong guess of the prefix's length.
+    fn may_be_a_wrong_guess(inner: Ipv4Addr, address: IpAddr) -> bool {
+        let IpAddr::V6(address) = address else { return false };
+        inner.octets()[0] == 0 && address.segments()[..3] == [0x64, 0xff9b, 1]
+    }
+
     proptest! {
-        /// Law 6: no `Dialable` to a local, link-local or metadata address unless the address itself is allowed.
+        /// Law 6: no `Dialable` to a local, link-local or metadata address unless the address itself is
+        /// allowed.
         #[test]
-        fn nothing_local_passes_unless_itself_allowed(bytes in any::<[u8; 16]>(), shape in 0..8usize, port in 1..=u16::MAX) {
-            let v4 = [[127, bytes[0], bytes[1], bytes[2]], [169, 254, 169, 254], [0, bytes[0], 0, 0], [192, 0, 2, 7]][shape % 4];
-            let address = if shape < 4 { IpAddr::from(v4) } else {
-                IpAddr::from(std::net::Ipv4Addr::from(v4).to_ipv6_mapped())
-            };
+        fn nothing_local_passes_unless_itself_allowed(inner in local_v4(), bytes in any::<[u8; 16]>(), port in 1..=u16::MAX) {
             let own = LocalAddresses::new(["192.0.2.7".parse().expect("an address")]);
             let open = policy(&["*"], &[]);
             let asked = Endpoint { host: Host::parse("evil.example").expect("a host"), port };
-            prop_assert!(open.vet(&asked, &[address], &own).is_err());
-            let literal = format!("{}:{port}", Host::from(address));
-            prop_assert!(policy(&["*", &literal], &[]).vet(&asked, &[address], &own).is_ok());
-            // Whatever the sixteen bytes, what passes is of an ordinary class.
-            let any = IpAddr::from(bytes);
-            if let Ok(passed) = open.vet(&asked, &[any], &own) {
-                prop_assert_eq!(own.class(passed[0].address().ip()), AddressClass::Elsewhere);
+            let closed = carriers(inner, bytes).into_iter().filter(|address| !may_be_a_wrong_guess(inner, *address));
+            for address in closed.chain(closed_v6(bytes)) {
+                prop_assert!(open.vet(&asked, &[address], &own).is_err(), "{} with {} inside", address, inner);
+                let literal = Endpoint { host: Host::from(address), port };
+                prop_assert!(open.vet(&literal, &[address], &own).is_err(), "{} with {} inside", address, inner);
+                let named = policy(&["*", &literal.to_string()], &[]);
+                prop_assert!(named.vet(&asked, &[address], &own).is_ok(), "{} named", address);
+            }
+        }
+
+        /// Whatever the sixteen bytes, what passes is of an ordinary class, and no more passes than was
+        /// asked for.
+        #[test]
+        fn what_passes_is_of_an_ordinary_class(bytes in any::<[u8; 16]>(), port in 1..=u16::MAX) {
+            let own = LocalAddresses::default();
+            let asked = Endpoint { host: Host::parse("evil.example").expect("a host"), port };
+            let address = IpAddr::from(bytes).to_canonical();
+            let vetted = policy(&["*"], &[]).vet(&asked, &[address], &own);
+            match own.class(address) {
+                AddressClass::Elsewhere => {
+                    prop_assert_eq!(vetted.expect("passes")[0].address(), SocketAddr::new(address, port));
+                }
+                class => prop_assert_eq!(vetted, Err(VetError::Class { address, class })),
+            }
+        }
+
+        /// A denied address passes in no form that carries it.
+        #[test]
+        fn nothing_that_carries_a_denied_address_passes(inner in any::<[u8; 4]>(), bytes in any::<[u8; 16]>()) {
+            let inner = Ipv4Addr::from(inner);
+            let closed = policy(&["*"], &[&inner.to_string()]);
+            let own = LocalAddresses::default();
+            for address in carriers(inner, bytes) {
+                if may_be_a_wrong_guess(inner, address) {
+                    continue;
+                }
+                prop_assert!(closed.vet(&endpoint("evil.example"), &[address], &own).is_err(), "{}", address);
+                let literal = Endpoint { host: Host::from(address), port: 443 };
+                prop_assert!(matches!(closed.judge(&literal), HostVerdict::Deny(_)), "{}", address);
             }
         }
     }
