@@ -12,6 +12,7 @@
 mod address;
 mod confinement;
 mod files;
+mod glob;
 mod host;
 mod host_pattern;
 mod lower;

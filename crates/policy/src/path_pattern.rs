@@ -7,23 +7,44 @@
 //! | `/abs`, `//abs` | that path and everything below it |
 //! | `~`, `~/x` | the home directory, or below it |
 //! | `.`, `./x`, `x`, `../x` | below the directory that the text is anchored to ([`Anchor::base`]) |
-//! | a trailing `/` or `/**` | the same as without it |
-//! | `*`, `?` | any run of bytes, any one byte, but never a `/` |
+//! | a trailing `/` or `/**`, also several | the same as without it; `**` alone is `.` |
+//! | `*` | any run of characters, none included, but never a `/` |
+//! | `?` | one character, but never a `/` |
 //! | `**` as a whole component | any number of components, none included |
-//! | `[abc]`, `[a-z]`, `[!abc]` | one byte of the set, or outside it |
-//! | `\x` | the character x itself, in a pattern with wildcards |
+//! | `[abc]`, `[a-z]` | one character of the set; a `]` in first place and a `-` in first or last stand for themselves |
+//! | `[!abc]`, `[^abc]` | one character outside the set |
+//! | `\*` `\?` `\[` `\]` `\{` `\}` `\\` `\!` `\^` `\-` | in a text with any of `*`, `?`, `[`: that character itself, in sets too |
 //!
 //! - A pattern covers what it names *and everything below*.
-//! - A text with wildcards also has its **literal reading**: a file whose name is just that text is covered
-//!   too. For an allow this widens by one file that the text names letter by letter.
+//! - A text with none of `*`, `?` and `[` is a path letter by letter; a backslash in it is a backslash.
+//! - A text whose every `*`, `?` and `[` is escaped (`a\*b`, `a[*]b`) names that one path.
+//! - Any other text also has its **literal reading**: a file whose name is just that text is covered too, so
+//!   `app/[id]` covers a directory of that name. For an allow this widens by one file that the text names
+//!   letter by letter.
+//! - A character is a Unicode code point, or a byte that is part of none. Case counts, and so does how an
+//!   accented letter is composed: `é` and `e` with an accent are different names, as they are to the kernel.
 //! - Braces are ordinary characters.
-//! - `~user` is refused: whose home that is depends on a database this crate does not read, and a guess
-//!   would leave a denied file open.
+//!
+//! Refused, since a deny that is read in another way than it was meant leaves a file open:
+//!
+//! - `**` with anything else in its component (`**.env`): elsewhere this means "at any depth", or `*`;
+//! - a `[` without its `]`, so also `[]` and `[!]`; a range that runs backwards (`[z-a]`); a named class
+//!   (`[[:alpha:]]`); a `/` between brackets;
+//! - a range that ends beyond ASCII, and a character beyond ASCII in a set that starts with `!` or `^`;
+//! - in a text with wildcards, a backslash before any other character, also at the end of a component
+//!   (`*\/x`), and a component that is `..` or is spelled to mean `.` or `..` (`[.][.]`), which no path
+//!   holds;
+//! - `~user`: whose home that is depends on a database this crate does not read;
+//! - a text of more than 4096 bytes, the longest path that Linux takes, or with more than 100 wildcards,
+//!   where each character beyond ASCII in a set counts as one.
 
+use crate::glob::{Component, Glob, MOST_WILDCARDS};
 use crate::{AbsPath, PathError};
-use globset::{Candidate, GlobBuilder, GlobMatcher};
 use std::fmt;
 use std::sync::Arc;
+
+/// The longest text of a pattern, in bytes.
+const LONGEST_TEXT: usize = 4096;
 
 /// Where the relative parts of a pattern's text start.
 #[derive(Debug, Clone)]
@@ -35,17 +56,16 @@ pub struct Anchor {
 }
 
 /// A compiled path pattern. See the module's documentation for the grammar.
-#[derive(Clone)]
+///
+/// Two patterns are equal when they cover the same paths for the same reasons: the literal path and what was
+/// compiled from the wildcards are equal, whatever text and anchor they came from.
+#[derive(Clone, PartialEq)]
 pub struct PathPattern {
     literal: AbsPath,
     glob: Option<Arc<Glob>>,
 }
 
-struct Glob {
-    matcher: GlobMatcher,
-    /// The deepest directory that every match lies in.
-    fixed: AbsPath,
-}
+impl Eq for PathPattern {}
 
 /// Why a text is not a path pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,6 +73,9 @@ pub enum PathPatternError {
     /// An empty text names nothing.
     #[error("is empty; write \".\" for the directory itself")]
     Empty,
+    /// Longer than any path.
+    #[error("is longer than {LONGEST_TEXT} bytes")]
+    TooLong,
     /// See [`PathError`].
     #[error(transparent)]
     Path(#[from] PathError),
@@ -65,6 +88,9 @@ pub enum PathPatternError {
     /// A wildcard that is not well-formed.
     #[error("is not a valid pattern: {0}")]
     Wildcard(String),
+    /// Each wildcard makes matching slower.
+    #[error("has more than {MOST_WILDCARDS} wildcards")]
+    TooManyWildcards,
     /// Wildcards work on UTF-8 text only.
     #[error("has wildcards and bytes that are not UTF-8; name the paths one by one instead")]
     NotUtf8,
@@ -77,25 +103,30 @@ impl PathPattern {
         if text.is_empty() {
             return Err(PathPatternError::Empty);
         }
-        let text = strip_everything_below(text);
-        let (base, rest) = match text {
-            [b'~'] | [b'~', b'/', ..] => {
-                let home = anchor.home.as_ref().ok_or(PathPatternError::NoHome)?;
-                (home.clone(), text.get(2..).unwrap_or_default())
-            }
-            [b'~', ..] => return Err(PathPatternError::OtherHome),
-            [b'/', ..] => (AbsPath::root(), text),
-            _ => (anchor.base.clone(), text),
-        };
-        // An absolute `rest` may start with several slashes; below a base it must not replace the base.
-        let rest = rest.strip_prefix(b"/").map_or(rest, |rest| rest.trim_ascii_start_slashes());
-        let literal = base.join(rest)?;
-        let glob = if rest.iter().any(|b| b"*?[".contains(b)) {
-            Some(Arc::new(Glob::new(&base, rest)?))
+        if text.len() > LONGEST_TEXT {
+            return Err(PathPatternError::TooLong);
+        }
+        let (base, rest) = anchor.split(text)?;
+        let components = components(rest);
+        // Also where wildcards are: this finds a NUL.
+        let literal = base.join(components.join(&b'/'))?;
+        if components.iter().any(|component| component.iter().any(|byte| b"*?[".contains(byte))) {
+            Self::with_wildcards(&base, &components, literal)
         } else {
-            None
-        };
-        Ok(PathPattern { literal, glob })
+            Ok(PathPattern::literal(literal))
+        }
+    }
+
+    fn with_wildcards(base: &AbsPath, texts: &[&[u8]], literal: AbsPath) -> Result<Self, PathPatternError> {
+        let read =
+            |text: &&[u8]| Component::read(std::str::from_utf8(text).map_err(|_| PathPatternError::NotUtf8)?);
+        let components: Vec<Component> = texts.iter().map(read).collect::<Result<_, _>>()?;
+        let names: Vec<String> = components.iter().map_while(Component::as_name).collect();
+        let fixed = base.join(names.join("/"))?;
+        match &components[names.len()..] {
+            [] => Ok(PathPattern::literal(fixed)),
+            wild => Ok(PathPattern { literal, glob: Some(Arc::new(Glob::new(fixed, wild)?)) }),
+        }
     }
 
     /// The pattern that covers `path` and everything below it, whatever characters its name holds.
@@ -103,7 +134,8 @@ impl PathPattern {
         PathPattern { literal: path, glob: None }
     }
 
-    /// The path that the text names when every character stands for itself.
+    /// The path that the text names when every character stands for itself; without wildcards, the one that
+    /// the pattern names.
     pub fn as_literal(&self) -> &AbsPath {
         &self.literal
     }
@@ -135,80 +167,28 @@ impl PathPattern {
     }
 }
 
-impl Glob {
-    fn new(base: &AbsPath, rest: &[u8]) -> Result<Self, PathPatternError> {
-        let rest = std::str::from_utf8(rest).map_err(|_| PathPatternError::NotUtf8)?;
-        let base_text = std::str::from_utf8(base.as_bytes()).map_err(|_| PathPatternError::NotUtf8)?;
-        let mut text = globset::escape(base_text.trim_end_matches('/'));
-        let mut fixed = base.clone();
-        let mut is_fixed = true;
-        for component in rest.split('/').filter(|c| !c.is_empty() && *c != ".") {
-            if component == ".." {
-                return Err(PathPatternError::Wildcard("\"..\" together with wildcards".into()));
+impl Anchor {
+    /// Where `text` starts, and what of it follows.
+    fn split<'a>(&self, text: &'a [u8]) -> Result<(AbsPath, &'a [u8]), PathPatternError> {
+        match text {
+            [b'~'] | [b'~', b'/', ..] => {
+                let home = self.home.clone().ok_or(PathPatternError::NoHome)?;
+                Ok((home, &text[1..]))
             }
-            is_fixed &= !component.contains(['*', '?', '[', '\\']);
-            if is_fixed {
-                fixed = fixed.join(component)?;
-            }
-            text.push('/');
-            text.push_str(&escape_braces(component));
-        }
-        let glob = GlobBuilder::new(&text)
-            .literal_separator(true)
-            .backslash_escape(true)
-            .build()
-            .map_err(|error| PathPatternError::Wildcard(error.kind().to_string()))?;
-        Ok(Glob { matcher: glob.compile_matcher(), fixed })
-    }
-
-    fn names(&self, path: &AbsPath) -> bool {
-        self.matcher.is_match_candidate(&Candidate::from_bytes(path.as_bytes()))
-    }
-
-    fn narrowest(&self, path: &AbsPath) -> Option<usize> {
-        path.ancestors()
-            .take_while(|above| self.fixed.covers(above))
-            .find(|above| self.names(above))
-            .map(|above| above.as_bytes().len())
-    }
-}
-
-/// `/x/**` and `/x/` cover what `/x` covers.
-fn strip_everything_below(text: &[u8]) -> &[u8] {
-    let mut text = text;
-    loop {
-        let shorter = text.strip_suffix(b"/**").or_else(|| text.strip_suffix(b"/"));
-        match shorter {
-            Some(b"") => return b"/",
-            Some(shorter) => text = shorter,
-            None => return text,
+            [b'~', ..] => Err(PathPatternError::OtherHome),
+            [b'/', ..] => Ok((AbsPath::root(), text)),
+            _ => Ok((self.base.clone(), text)),
         }
     }
 }
 
-/// Braces mean alternatives to the library and nothing to this grammar.
-fn escape_braces(component: &str) -> String {
-    let mut out = String::with_capacity(component.len());
-    let mut escaped = false;
-    for c in component.chars() {
-        if "{}".contains(c) && !escaped {
-            out.push('\\');
-        }
-        out.push(c);
-        escaped = c == '\\' && !escaped;
-    }
-    out
-}
-
-trait TrimSlashes {
-    fn trim_ascii_start_slashes(&self) -> &[u8];
-}
-
-impl TrimSlashes for [u8] {
-    fn trim_ascii_start_slashes(&self) -> &[u8] {
-        let slashes = self.iter().take_while(|&&b| b == b'/').count();
-        &self[slashes..]
-    }
+/// The components that mean something: none that is empty or `.`, no `**` at the end, since a pattern covers
+/// what is below anyhow.
+fn components(text: &[u8]) -> Vec<&[u8]> {
+    let mut components: Vec<_> =
+        text.split(|byte| *byte == b'/').filter(|component| !matches!(*component, b"" | b".")).collect();
+    while components.pop_if(|last| *last == b"**").is_some() {}
+    components
 }
 
 impl fmt::Display for PathPattern {
@@ -224,15 +204,6 @@ impl fmt::Debug for PathPattern {
     }
 }
 
-/// Two patterns are equal when their texts name the same thing.
-impl PartialEq for PathPattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.literal == other.literal && self.glob.is_some() == other.glob.is_some()
-    }
-}
-
-impl Eq for PathPattern {}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,38 +217,78 @@ mod tests {
         pattern.covers(&AbsPath::new(path).expect("absolute")).is_some()
     }
 
+    /// Each text with paths that it covers and paths that it does not.
     #[test]
     fn grammar() {
         for (text, yes, no) in [
-            ("/abs", "/abs/x", "/absx"),
-            ("//abs", "/abs", "/p/abs"),
-            ("~", "/home/u/x", "/home/v"),
-            ("~/", "/home/u", "/home"),
-            ("~/x", "/home/u/x", "/home/u/xy"),
-            (".", "/p/a", "/q"),
-            ("./x", "/p/x", "/x"),
-            ("x", "/p/x/y", "/x"),
-            ("../q", "/q", "/p/q"),
-            ("x/", "/p/x", "/p"),
-            ("x/**", "/p/x", "/p"),
-            ("x/**/", "/p/x/y", "/p/xy"),
-            ("/", "/anything", ""),
-            ("/**", "/anything", ""),
-            ("*.env", "/p/a.env", "/p/d/a.env"),
-            ("*.env", "/p/a.env/below", "/p/a.envx"),
-            ("**/.env", "/p/.env", "/q/.env"),
-            ("~/**/.env", "/home/u/a/b/.env", "/home/u/a/b/env"),
-            ("a/**/b", "/p/a/b", "/p/b"),
-            ("a/**/b", "/p/a/x/y/b", "/p/a/x/y"),
-            ("a?c", "/p/abc", "/p/a/c"),
-            ("[ab]x", "/p/ax", "/p/cx"),
-            ("[!ab]x", "/p/cx", "/p/ax"),
-            ("./[WIP] project", "/p/[WIP] project/f", "/p/project"),
-            ("{a,b}*", "/p/{a,b}c", "/p/a"),
-            (r"a\*b*", "/p/a*bc", "/p/axb"),
+            ("/abs", &["/abs", "/abs/x"][..], &["/absx"][..]),
+            ("//abs", &["/abs"], &["/p/abs"]),
+            ("~", &["/home/u/x"], &["/home/v"]),
+            ("~/", &["/home/u"], &["/home"]),
+            ("~//x", &["/home/u/x"], &["/home/u/xy", "/x"]),
+            (".", &["/p", "/p/a"], &["/q"]),
+            ("./x", &["/p/x"], &["/x"]),
+            ("x", &["/p/x/y"], &["/x"]),
+            ("../q", &["/q"], &["/p/q"]),
+            ("/", &["/", "/anything"], &[]),
+            // Trailing slashes and `**`.
+            ("x/", &["/p/x"], &["/p"]),
+            ("x/**", &["/p/x", "/p/x/y"], &["/p", "/p/xy"]),
+            ("x/**//./**/", &["/p/x"], &["/p/xy"]),
+            ("x/../**", &["/p"], &["/"]),
+            ("**", &["/p", "/p/a"], &["/", "/q"]),
+            ("./**", &["/p", "/p/a"], &["/", "/q"]),
+            ("**/**/", &["/p"], &["/"]),
+            ("~/**", &["/home/u"], &["/home"]),
+            ("/**", &["/", "/anything"], &[]),
+            ("*/**", &["/p/x", "/p/x/y"], &["/p"]),
+            // Wildcards.
+            ("*.env", &["/p/a.env", "/p/.env", "/p/a.env/below"], &["/p/d/a.env", "/p/a.envx"]),
+            ("**/.env", &["/p/.env", "/p/a/b/.env"], &["/q/.env", "/p/xenv"]),
+            ("/**/.env", &["/.env", "/q/.env"], &["/x.env"]),
+            ("a/**/b", &["/p/a/b", "/p/a/x/y/b"], &["/p/b", "/p/a/x/y"]),
+            ("a/**/**/b", &["/p/a/b", "/p/a/x/b"], &["/p/ab"]),
+            ("a?c", &["/p/abc"], &["/p/a/c", "/p/ac", "/p/abbc"]),
+            ("?x", &["/p/éx", "/p/漢x", "/p/🦀x"], &["/p/éax", "/p/ééx", "/p/x"]),
+            ("??x", &["/p/éax"], &["/p/éx", "/p/漢x", "/p/🦀x"]),
+            ("*é*", &["/p/éx", "/p/xé"], &["/p/è"]),
+            // Sets.
+            ("[ab]x", &["/p/ax"], &["/p/cx"]),
+            ("[a-c]x", &["/p/bx"], &["/p/dx", "/p/-x"]),
+            ("[!ab]x", &["/p/cx", "/p/éx", "/p/漢x"], &["/p/ax", "/p/x", "/p/cdx"]),
+            ("[^ab]x", &["/p/cx", "/p/éx"], &["/p/ax"]),
+            ("[a^]x", &["/p/^x"], &["/p/bx"]),
+            ("[é]x*", &["/p/éx"], &["/p/èx", "/p/ax"]),
+            ("[aé漢]x", &["/p/éx", "/p/ax", "/p/漢x"], &["/p/èx"]),
+            ("[]a]x", &["/p/]x", "/p/ax"], &["/p/bx"]),
+            ("[!]a]x", &["/p/bx"], &["/p/]x", "/p/ax"]),
+            ("[-a]x", &["/p/-x", "/p/ax"], &["/p/bx"]),
+            ("[a-]x", &["/p/-x", "/p/ax"], &["/p/bx"]),
+            ("[--9]x", &["/p/-x", "/p/.x", "/p/5x"], &["/p/x", "/p//x"]),
+            ("[{,}]x", &["/p/{x", "/p/,x"], &["/p/\\x", "/p/ax"]),
+            ("[*?]x", &["/p/*x", "/p/?x"], &["/p/ax"]),
+            ("[[ab]x", &["/p/[x", "/p/ax"], &["/p/]x"]),
+            ("[a]b*", &["/p/abc"], &["/p/[a]"]),
+            ("[a\\-c]x", &["/p/-x", "/p/ax"], &["/p/bx"]),
+            ("[\\]a]x", &["/p/]x", "/p/ax"], &["/p/\\x"]),
+            // The literal reading.
+            ("./[WIP] project", &["/p/[WIP] project/f", "/p/W project"], &["/p/project"]),
+            ("app/[id]/x", &["/p/app/[id]/x", "/p/app/i/x"], &["/p/app/id/x"]),
+            // What stands for itself.
+            ("{a,b}*", &["/p/{a,b}c"], &["/p/a", "/p/ac"]),
+            (r"a\b", &[r"/p/a\b"], &["/p/ab"]),
+            (r"a\*b*", &["/p/a*bc"], &["/p/axb"]),
+            (r"a\*b", &["/p/a*b"], &["/p/axb", r"/p/a\*b"]),
+            ("a[*]b", &["/p/a*b"], &["/p/axb", "/p/a[*]b"]),
+            (r"\{a\}*", &["/p/{a}b"], &["/p/a"]),
+            (r"we\\ird/*", &[r"/p/we\ird/x"], &["/p/weird/x"]),
         ] {
-            assert!(covers(text, yes), "{text} should cover {yes}");
-            assert!(no.is_empty() || !covers(text, no), "{text} should not cover {no}");
+            for path in yes {
+                assert!(covers(text, path), "{text} should cover {path}");
+            }
+            for path in no {
+                assert!(!covers(text, path), "{text} should not cover {path}");
+            }
         }
     }
 
@@ -287,8 +298,32 @@ mod tests {
             ("", "is empty"),
             ("~root/x", "another user"),
             ("a\0b", "NUL"),
-            ("a[b", "unclosed character class"),
+            ("*\0", "NUL"),
+            ("a[b", "[ without ]"),
+            ("x[", "[ without ]"),
+            ("[]", "[ without ]"),
+            ("[!]", "[ without ]"),
+            ("[a/b]", "[ without ]"),
+            ("[a-", "[ without ]"),
+            ("[z-a]", "runs backwards"),
+            ("app/[user-id]", "runs backwards"),
+            ("[[:alpha:]]x", "named class"),
+            ("[a-é]x", "beyond ASCII"),
+            ("[а-я]x", "beyond ASCII"),
+            ("[!é]x", "beyond ASCII"),
+            ("**.env", "stand alone"),
+            ("~/**.kdbx", "stand alone"),
+            ("a**", "stand alone"),
+            ("***", "stand alone"),
+            (r"we\ird/*", "write \\\\ for a backslash"),
+            (r"*\/x", "write \\\\ for a backslash"),
+            (r"*\", "write \\\\ for a backslash"),
+            (r"[a\b]x", "write \\\\ for a backslash"),
+            (r"*/\../x", "write \\\\ for a backslash"),
             ("../*", "\"..\" together with wildcards"),
+            ("[.][.]/x", "\"..\" together with wildcards"),
+            ("*/.[.-.]", "\"..\" together with wildcards"),
+            ("*/[.]/x", "\".\" spelled"),
         ] {
             let error = PathPattern::parse(text, &anchor()).expect_err(text).to_string();
             assert!(error.contains(reason), "{text:?}: {error}");
@@ -300,9 +335,76 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_that_is_hit_has_a_name() {
+        let parse = |text: &str| PathPattern::parse(text, &anchor()).map(drop);
+        assert_eq!(parse(&"a".repeat(4096)), Ok(()));
+        assert_eq!(parse(&"a".repeat(4097)), Err(PathPatternError::TooLong));
+        assert_eq!(parse(&"?".repeat(150_000)), Err(PathPatternError::TooLong));
+        assert_eq!(parse(&"?".repeat(100)), Ok(()));
+        assert_eq!(parse(&"?".repeat(101)), Err(PathPatternError::TooManyWildcards));
+        assert_eq!(parse(&"[é漢]".repeat(50)), Ok(()));
+        assert_eq!(parse(&"[é漢]".repeat(51)), Err(PathPatternError::TooManyWildcards));
+        assert_eq!(parse(&format!("{}x", "**/".repeat(101))), Err(PathPatternError::TooManyWildcards));
+    }
+
+    /// A base comes from the machine, and any byte can stand in it.
+    #[test]
+    fn a_base_stands_for_itself() {
+        for base in [&b"/we\\ird"[..], b"/q*", b"/[a]", b"/{a,b}", b"/!\xff", "/é".as_bytes(), b"/a\nb", b"/"]
+        {
+            let anchor = Anchor { base: AbsPath::new(base).expect("absolute"), home: None };
+            let pattern = PathPattern::parse("*.env", &anchor).expect("valid");
+            let named = anchor.base.join("a.env").expect("no NUL");
+            assert_eq!(pattern.covers(&named), Some(named.as_bytes().len()), "{named}");
+            assert!(pattern.names(&named), "{named}");
+            assert_eq!(pattern.search_root(), Some(&anchor.base), "{named}");
+            for other in ["/weird/a.env", "/qx/a.env", "/a/a.env", "/b/a.env"] {
+                let other = AbsPath::new(other).expect("absolute");
+                assert_eq!(pattern.covers(&other), None, "{} {other}", anchor.base);
+            }
+        }
+    }
+
+    #[test]
+    fn patterns_are_equal_when_they_cover_the_same_for_the_same_reasons() {
+        let parse = |base: &str, text: &str| {
+            let anchor = Anchor { base: AbsPath::new(base).expect("absolute"), home: None };
+            PathPattern::parse(text, &anchor).expect(text)
+        };
+        assert_eq!(parse("/p", "x/**"), parse("/", "/p/x/"));
+        assert_eq!(parse("/p", "x*"), parse("/", "p/x*"));
+        assert_eq!(parse("/", "/a[*]b"), PathPattern::literal(AbsPath::new("/a*b").expect("absolute")));
+        assert_ne!(parse("/q*", "x*"), parse("/", "/q*/x*"), "one base is a name, the other a wildcard");
+        assert_ne!(parse("/", "x*"), PathPattern::literal(AbsPath::new("/x*").expect("absolute")));
+    }
+
+    #[test]
+    fn where_to_look_for_what_exists() {
+        for (text, root) in [
+            ("a/b/*.env", "/p/a/b"),
+            (r"a\*/*.env", "/p/a*"),
+            ("a/[*]/*", "/p/a/*"),
+            ("**/.env", "/p"),
+            ("~/*", "/home/u"),
+            ("/*/x", "/"),
+        ] {
+            let pattern = PathPattern::parse(text, &anchor()).expect(text);
+            assert_eq!(pattern.search_root(), AbsPath::new(root).ok().as_ref(), "{text}");
+        }
+        assert_eq!(PathPattern::parse(r"a\*", &anchor()).expect("valid").search_root(), None);
+    }
+
+    #[test]
     fn a_wildcard_is_as_narrow_as_what_it_matched() {
-        let pattern = PathPattern::parse("~/**/.env", &anchor()).expect("valid");
-        let path = AbsPath::new("/home/u/a/.env/deeper").expect("absolute");
-        assert_eq!(pattern.covers(&path), Some("/home/u/a/.env".len()));
+        for (text, path, narrow) in [
+            ("~/**/.env", "/home/u/a/.env/deeper", "/home/u/a/.env"),
+            ("**/x", "/p/x/x/y", "/p/x/x"),
+            ("*/*", "/p/a/b/c/d", "/p/a/b"),
+            ("?", "/p/é/b", "/p/é"),
+        ] {
+            let pattern = PathPattern::parse(text, &anchor()).expect(text);
+            let path = AbsPath::new(path).expect("absolute");
+            assert_eq!(pattern.covers(&path), Some(narrow.len()), "{text}");
+        }
     }
 }

@@ -225,7 +225,7 @@ fn entries() {
     {\"sandbox\": {\"filesystem\": {\"denyWrite\": [\"a\\u0000b\"]}}}
       FILE:1:43: sandbox.filesystem.denyWrite: "a\0b": holds a NUL byte
     {\"sandbox\": {\"filesystem\": {\"allowWrite\": [\"a[b\"]}}}
-      FILE:1:44: sandbox.filesystem.allowWrite: "a[b": is not a valid pattern: unclosed character class; missing ']'
+      FILE:1:44: sandbox.filesystem.allowWrite: "a[b": is not a valid pattern: [ without ]; write \[ for a bracket itself
     {\"sandbox\": {\"filesystem\": {\"allowRead\": [\"../*\"]}}}
       FILE:1:43: sandbox.filesystem.allowRead: "../*": is not a valid pattern: ".." together with wildcards
     {\"sandbox\": {\"network\": {\"allowUnixSockets\": [\"\"]}}}

@@ -1,0 +1,457 @@
+//! The wildcards of a path pattern: read by the grammar of [`path_pattern`](crate::path_pattern), matched by
+//! `globset`.
+//!
+//! A text that two readers take differently is a hole in a deny. So the text is read here, in full or not
+//! at all, and `globset` is handed another one that leaves it nothing to interpret: every wildcard in one
+//! spelling, every other character escaped. What stands before the first wildcard never reaches it; it is
+//! compared byte by byte.
+//!
+//! `globset` matches bytes, while `?` and sets mean characters, of which many take several bytes. Therefore
+//! a NUL byte, which no path can hold, is put before each character beyond ASCII, in the path and in the
+//! pattern alike. A wildcard for one character can then take such a character as a whole or not at all.
+
+use crate::{AbsPath, PathPatternError};
+use globset::{Candidate, GlobBuilder, GlobMatcher};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// The most wildcards that one pattern may have, where each character beyond ASCII in a set counts as one.
+/// Patterns come with repositories, and the time that matching takes grows with this number.
+pub(crate) const MOST_WILDCARDS: usize = 100;
+
+/// The characters that a backslash may stand before, all that mean something somewhere in a pattern.
+const ESCAPABLE: &str = r"*?[]{}\!^-";
+/// For `globset`: one character of one byte, but no `/`, which lies between `.` and `0`.
+const ASCII: &str = "[\u{1}-.0-\u{7f}]";
+/// For `globset`: one character of several bytes, or one byte that is no character.
+const BEYOND_ASCII: &str =
+    "\0[!\0-\u{7f}]{,[!\0-\u{7f}],[!\0-\u{7f}][!\0-\u{7f}],[!\0-\u{7f}][!\0-\u{7f}][!\0-\u{7f}]}";
+
+/// One component of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Component {
+    /// `**`: any number of components.
+    AnyDepth,
+    /// One name.
+    Name(Vec<Part>),
+}
+
+/// A part of a component's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A character that stands for itself.
+    Literal(char),
+    /// `?`.
+    One,
+    /// `*`.
+    Run,
+    /// `[…]`: one of these.
+    OneOf(BTreeSet<char>),
+    /// `[!…]`: one character other than these, which are all ASCII.
+    NoneOf(BTreeSet<char>),
+}
+
+impl Component {
+    /// Reads one component of a text with wildcards.
+    pub(crate) fn read(text: &str) -> Result<Self, PathPatternError> {
+        if text == "**" {
+            return Ok(Component::AnyDepth);
+        }
+        let mut parts = Vec::new();
+        let mut rest = text.chars().peekable();
+        while let Some(c) = rest.next() {
+            let part = match c {
+                '*' => Part::Run,
+                '?' => Part::One,
+                '[' => read_set(&mut rest)?,
+                '\\' => Part::Literal(read_escaped(&mut rest)?),
+                c => Part::Literal(c),
+            };
+            if part == Part::Run && parts.last() == Some(&Part::Run) {
+                return refuse("** has to stand alone between slashes; write **/*.env for \"at any depth\"");
+            }
+            parts.push(part);
+        }
+        let component = Component::Name(parts);
+        match component.as_name().as_deref() {
+            Some(".") => refuse("\".\" spelled with wildcards"),
+            Some("..") => refuse("\"..\" together with wildcards"),
+            _ => Ok(component),
+        }
+    }
+
+    /// The one name that the component matches, where it has no wildcards.
+    pub(crate) fn as_name(&self) -> Option<String> {
+        let Component::Name(parts) = self else { return None };
+        let literal = |part: &Part| if let Part::Literal(c) = part { Some(*c) } else { None };
+        parts.iter().map(literal).collect()
+    }
+
+    fn wildcards(&self) -> usize {
+        match self {
+            Component::AnyDepth => 1,
+            Component::Name(parts) => parts.iter().map(Part::wildcards).sum(),
+        }
+    }
+
+    fn spell(&self, out: &mut String) {
+        match self {
+            Component::AnyDepth => out.push_str("**"),
+            Component::Name(parts) => parts.iter().for_each(|part| part.spell(out)),
+        }
+    }
+}
+
+impl Part {
+    /// How many of [`MOST_WILDCARDS`] this is, by what it costs to match.
+    fn wildcards(&self) -> usize {
+        match self {
+            Part::Literal(_) => 0,
+            Part::One | Part::Run | Part::NoneOf(_) => 1,
+            Part::OneOf(members) => members.iter().filter(|c| !c.is_ascii()).count().max(1),
+        }
+    }
+
+    fn spell(&self, out: &mut String) {
+        match self {
+            Part::Literal(c) => spell_literal(*c, out),
+            Part::Run => out.push('*'),
+            Part::One => out.push_str(&format!("{{{ASCII},{BEYOND_ASCII}}}")),
+            Part::OneOf(members) => spell_one_of(members, out),
+            Part::NoneOf(members) => {
+                out.push('{');
+                // In braces of their own, which compile to one set of bytes; matching is much slower
+                // otherwise.
+                spell_one_of(&ascii_but(members), out);
+                out.push_str(&format!(",{BEYOND_ASCII}}}"));
+            }
+        }
+    }
+}
+
+fn spell_literal(c: char, out: &mut String) {
+    out.push(if c.is_ascii() { '\\' } else { '\0' });
+    out.push(c);
+}
+
+fn spell_one_of(members: &BTreeSet<char>, out: &mut String) {
+    for (index, member) in members.iter().enumerate() {
+        out.push(if index == 0 { '{' } else { ',' });
+        spell_literal(*member, out);
+    }
+    out.push('}');
+}
+
+fn ascii_but(members: &BTreeSet<char>) -> BTreeSet<char> {
+    ('\u{1}'..='\u{7f}').filter(|c| *c != '/' && !members.contains(c)).collect()
+}
+
+/// Reads what stands behind a `[`, its `]` included.
+fn read_set(rest: &mut Peekable<Chars<'_>>) -> Result<Part, PathPatternError> {
+    let is_negated = rest.next_if(|c| matches!(c, '!' | '^')).is_some();
+    let mut members = BTreeSet::new();
+    let mut is_first = true;
+    while let Some(low) = read_member(rest, is_first)? {
+        is_first = false;
+        match read_end_of_range(rest)? {
+            None => _ = members.insert(low),
+            Some(high) if low > high => return refuse("a range of characters that runs backwards"),
+            Some(high) if !high.is_ascii() => {
+                return refuse("a range beyond ASCII; list the characters one by one");
+            }
+            Some(high) => members.extend((low..=high).filter(|c| *c != '/')),
+        }
+    }
+    match members.first() {
+        _ if is_negated && !members.iter().all(char::is_ascii) => {
+            refuse("a character beyond ASCII among those that a set leaves out")
+        }
+        Some(only) if !is_negated && members.len() == 1 => Ok(Part::Literal(*only)),
+        _ if is_negated => Ok(Part::NoneOf(members)),
+        _ => Ok(Part::OneOf(members)),
+    }
+}
+
+/// One character of a set, `None` at the set's end.
+fn read_member(rest: &mut Peekable<Chars<'_>>, is_first: bool) -> Result<Option<char>, PathPatternError> {
+    match rest.next() {
+        None => refuse("[ without ]; write \\[ for a bracket itself"),
+        Some(']') if !is_first => Ok(None),
+        Some('\\') => read_escaped(rest).map(Some),
+        Some('[') if matches!(rest.peek(), Some(':' | '.' | '=')) => {
+            refuse("a named class such as [:alpha:]; list the characters instead")
+        }
+        Some(c) => Ok(Some(c)),
+    }
+}
+
+/// The other end, where a `-` makes a range of what was read; a `-` before the `]` stands for itself.
+fn read_end_of_range(rest: &mut Peekable<Chars<'_>>) -> Result<Option<char>, PathPatternError> {
+    let mut ahead = rest.clone();
+    if ahead.next() != Some('-') || matches!(ahead.next(), None | Some(']')) {
+        return Ok(None);
+    }
+    rest.next();
+    read_member(rest, true)
+}
+
+fn read_escaped(rest: &mut Peekable<Chars<'_>>) -> Result<char, PathPatternError> {
+    match rest.next_if(|c| ESCAPABLE.contains(*c)) {
+        Some(c) => Ok(c),
+        None => refuse("a backslash before a character that needs none; write \\\\ for a backslash itself"),
+    }
+}
+
+fn refuse<T>(why: &str) -> Result<T, PathPatternError> {
+    Err(PathPatternError::Wildcard(why.into()))
+}
+
+/// Components with wildcards below a directory without.
+pub(crate) struct Glob {
+    /// The deepest directory that every match lies in.
+    pub(crate) fixed: AbsPath,
+    matcher: GlobMatcher,
+    /// How many components below `fixed` a match has, at least: one or more.
+    names: usize,
+    /// Whether it may have more.
+    is_any_depth: bool,
+}
+
+impl Glob {
+    /// Compiles `components`, the first of which has wildcards and the last of which is a name.
+    pub(crate) fn new(fixed: AbsPath, components: &[Component]) -> Result<Self, PathPatternError> {
+        if components.iter().map(Component::wildcards).sum::<usize>() > MOST_WILDCARDS {
+            return Err(PathPatternError::TooManyWildcards);
+        }
+        let mut text = String::new();
+        for component in components {
+            text.push('/');
+            component.spell(&mut text);
+        }
+        let glob = GlobBuilder::new(&text)
+            .literal_separator(true)
+            .backslash_escape(true)
+            .empty_alternates(true)
+            .build()
+            .map_err(|error| PathPatternError::Wildcard(error.kind().to_string()))?;
+        Ok(Glob {
+            fixed,
+            matcher: glob.compile_matcher(),
+            names: components.iter().filter(|component| **component != Component::AnyDepth).count(),
+            is_any_depth: components.contains(&Component::AnyDepth),
+        })
+    }
+
+    /// Whether the pattern names exactly `path`.
+    pub(crate) fn names(&self, path: &AbsPath) -> bool {
+        self.below_fixed(path).is_some_and(|below| self.matches(below))
+    }
+
+    /// The length of the longest path that the pattern names, `path` itself or a directory above it.
+    pub(crate) fn narrowest(&self, path: &AbsPath) -> Option<usize> {
+        let below = self.below_fixed(path)?;
+        let fixed = path.as_bytes().len() - below.len();
+        let ends = (1..=below.len()).filter(|&end| matches!(below.get(end), None | Some(b'/')));
+        let long_enough = ends.skip(self.names - 1);
+        let ends: Vec<usize> = long_enough.take(if self.is_any_depth { usize::MAX } else { 1 }).collect();
+        ends.into_iter().rev().find(|end| self.matches(&below[..*end])).map(|end| fixed + end)
+    }
+
+    /// What follows the fixed directory, from its slash on.
+    fn below_fixed<'a>(&self, path: &'a AbsPath) -> Option<&'a [u8]> {
+        let fixed = if self.fixed.is_root() { 0 } else { self.fixed.as_bytes().len() };
+        self.fixed.covers(path).then(|| &path.as_bytes()[fixed..])
+    }
+
+    fn matches(&self, below: &[u8]) -> bool {
+        self.matcher.is_match_candidate(&Candidate::from_bytes(&*mark_characters(below)))
+    }
+}
+
+/// Two globs are equal when the same was compiled.
+impl PartialEq for Glob {
+    fn eq(&self, other: &Self) -> bool {
+        self.fixed == other.fixed && self.matcher.glob() == other.matcher.glob()
+    }
+}
+
+/// Puts a NUL before each character beyond ASCII, and before each byte that is no character.
+fn mark_characters(path: &[u8]) -> Cow<'_, [u8]> {
+    if path.is_ascii() {
+        return Cow::Borrowed(path);
+    }
+    let mut out = Vec::with_capacity(path.len() * 2);
+    for chunk in path.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if !c.is_ascii() {
+                out.push(0);
+            }
+            out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        out.extend(chunk.invalid().iter().flat_map(|byte| [0, *byte]));
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Anchor, PathPattern};
+    use proptest::prelude::*;
+
+    fn anchor() -> Anchor {
+        Anchor { base: AbsPath::root(), home: None }
+    }
+
+    /// The characters of a name; a byte that is part of none is one by itself.
+    fn characters(name: &[u8]) -> Vec<Result<char, u8>> {
+        let of_chunk = |chunk: std::str::Utf8Chunk<'_>| {
+            let valid: Vec<_> = chunk.valid().chars().map(Ok).collect();
+            [valid, chunk.invalid().iter().copied().map(Err).collect()].concat()
+        };
+        name.utf8_chunks().flat_map(of_chunk).collect()
+    }
+
+    fn part_matches(part: &Part, c: Result<char, u8>) -> bool {
+        match part {
+            Part::Literal(literal) => c == Ok(*literal),
+            Part::One => true,
+            Part::Run => unreachable!("runs are for the name to match"),
+            Part::OneOf(members) => c.is_ok_and(|c| members.contains(&c)),
+            Part::NoneOf(members) => !c.is_ok_and(|c| members.contains(&c)),
+        }
+    }
+
+    fn name_matches(parts: &[Part], name: &[Result<char, u8>]) -> bool {
+        match (parts, name) {
+            ([], name) => name.is_empty(),
+            ([Part::Run, rest @ ..], _) => (0..=name.len()).any(|taken| name_matches(rest, &name[taken..])),
+            ([part, rest @ ..], [c, name @ ..]) => part_matches(part, *c) && name_matches(rest, name),
+            _ => false,
+        }
+    }
+
+    /// The grammar said once more, word by word, and with no thought of speed.
+    fn path_matches(components: &[Component], names: &[&[u8]]) -> bool {
+        match (components, names) {
+            ([], names) => names.is_empty(),
+            ([Component::AnyDepth, rest @ ..], _) => {
+                (0..=names.len()).any(|taken| path_matches(rest, &names[taken..]))
+            }
+            ([Component::Name(parts), rest @ ..], [name, names @ ..]) => {
+                name_matches(parts, &characters(name)) && path_matches(rest, names)
+            }
+            _ => false,
+        }
+    }
+
+    fn expected(text: &str, path: &AbsPath) -> Result<Option<usize>, PathPatternError> {
+        let mut components =
+            text.split('/').filter(|c| !c.is_empty()).map(Component::read).collect::<Result<Vec<_>, _>>()?;
+        while components.pop_if(|last| *last == Component::AnyDepth).is_some() {}
+        let named = |above: &AbsPath| path_matches(&components, &above.components().collect::<Vec<_>>());
+        let glob = path.ancestors().find(named);
+        let literal = AbsPath::new(text).ok().filter(|literal| literal.covers(path));
+        Ok(glob.into_iter().chain(literal).map(|above| above.as_bytes().len()).max())
+    }
+
+    fn pattern_text() -> impl Strategy<Value = String> {
+        let pieces = [
+            "a", "b", "é", "漢", "-", "\u{1}", "*", "*", "?", "?", "/", "/", "/**/", "[ab]", "[!a]",
+            "[^b-d]", "[é漢]", "[a-cé]", "[]a]", "\\*", "\\\\", "{", ",", "}",
+        ];
+        proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 1..7)
+            .prop_map(|pieces| format!("/{}?", pieces.concat()))
+    }
+
+    fn path() -> impl Strategy<Value = AbsPath> {
+        let pieces: [&[u8]; 14] = [
+            b"a",
+            b"b",
+            b"c",
+            b"-",
+            b"*",
+            b"\\",
+            b"\n",
+            b"\x01",
+            b"/",
+            b"/",
+            "é".as_bytes(),
+            "漢".as_bytes(),
+            b"\xff",
+            "é".as_bytes().split_at(1).0,
+        ];
+        proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 1..9)
+            .prop_map(|pieces| AbsPath::new([b"/", &pieces.concat()[..]].concat()).expect("absolute"))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        #[test]
+        fn covers_as_the_grammar_says(text in pattern_text(), paths in proptest::collection::vec(path(), 1..12)) {
+            let compiled = PathPattern::parse(&text, &anchor());
+            for path in &paths {
+                match (&compiled, expected(&text, path)) {
+                    (Ok(pattern), Ok(expected)) => prop_assert_eq!(pattern.covers(path), expected, "{} {}", text, path),
+                    (Err(error), Err(expected)) => prop_assert_eq!(error, &expected),
+                    (compiled, expected) => prop_assert!(false, "{}: {:?}, not {:?}", text, compiled, expected),
+                }
+            }
+        }
+
+        /// Whatever stands in the base stands for itself.
+        #[test]
+        fn a_base_has_no_wildcards(base in path(), text in pattern_text(), below in path()) {
+            let at_base = Anchor { base: base.clone(), home: None };
+            let path = base.join(&below.as_bytes()[1..]).expect("no NUL");
+            let relative = PathPattern::parse(&text[1..], &at_base);
+            let absolute = PathPattern::parse(&text, &anchor());
+            if text[1..].starts_with('/') {
+                return Ok(());
+            }
+            let glob = |pattern: &PathPattern, path: &AbsPath| pattern.covers(path).is_some();
+            match (relative, absolute) {
+                (Ok(relative), Ok(absolute)) => {
+                    prop_assert_eq!(glob(&relative, &path), glob(&absolute, &below), "{} {}", base, below);
+                }
+                (relative, absolute) => prop_assert_eq!(relative.err(), absolute.err()),
+            }
+        }
+
+        #[test]
+        fn reading_is_total(text in "([*?\\[\\]!^\\\\{},/.a-c~-]|\\*\\*/|é|\\PC){0,60}") {
+            let path = AbsPath::new("/a/b/é/[a]").expect("absolute");
+            let _ = PathPattern::parse(&text, &anchor()).map(|pattern| pattern.covers(&path));
+        }
+    }
+
+    /// The largest patterns that the limits let through compile, and say no to a path that is as long as
+    /// paths can be and made to keep every possibility open.
+    #[test]
+    fn the_largest_patterns_work() {
+        let deep = AbsPath::new("/a".repeat(2047)).expect("absolute");
+        let deep_and_wide = AbsPath::new("/é".repeat(1365)).expect("absolute");
+        let long = AbsPath::new(format!("/{}", "a".repeat(4095))).expect("absolute");
+        let sets = |set: &str, count: usize| set.repeat(count);
+        for text in [
+            format!("/**/a/{}z", "?/".repeat(97)),
+            format!("/**/a/{}z", "[!b]/".repeat(97)),
+            format!("/**/a/{}z", "[aé漢]/".repeat(49)),
+            format!("/{}z", "**/*a/".repeat(50)),
+            format!("/*a{}z", "?".repeat(99)),
+            format!("/*a{}z", sets("[!b]", 99)),
+            format!("/{}z", sets("*?", 50)),
+            format!("/*{}", "a".repeat(4093) + "z"),
+            format!("/{}z", sets(&format!("[{}]", ('\u{20}'..'*').chain('0'..'[').collect::<String>()), 70)),
+        ] {
+            let shown: String = text.chars().take(30).collect();
+            let pattern = PathPattern::parse(&text, &anchor()).expect(&shown);
+            for path in [&deep, &deep_and_wide, &long] {
+                assert_eq!(pattern.covers(path), None, "{shown}");
+            }
+        }
+    }
+}
