@@ -1,22 +1,19 @@
-//! What a command can read and write.
+//! What a command can read and write: nothing outside the root, nothing that a rule protects, nothing that one hides.
+//!
+//! Attempts are shell lines in tables, each with the words in which the system must refuse it. In them `$OUT` is
+//! the directory next to the root.
 
-use palisade_tests::{Project, works_here};
+mod denied;
+mod hidden;
+mod links;
+mod names;
+mod outside;
+mod temporary;
 
-#[test]
-fn the_root_is_writable_and_nothing_else_is() {
-    if !works_here() {
-        return;
-    }
-    let project = Project::new();
-    let outside = project.outside();
-    let run = project.line(&format!(
-        "echo in > in; echo out > {0}/f; touch \"$HOME/f\"; mkdir {0}/d; ln -s {0} link; echo via > link/g",
-        outside.display()
-    ));
-    assert_ne!(run.status, 0, "{run:?}");
-    assert_eq!(project.read("in"), "in\n");
-    assert!(run.stderr.contains("Read-only file system"), "{run:?}");
-    for empty in [outside, project.home()] {
-        assert_eq!(std::fs::read_dir(empty).expect("exists").count(), 0);
-    }
+use palisade_tests::{Project, Run};
+
+/// `palisade run -c LINE` with rules, and `OUT` set.
+fn attempt(project: &Project, filesystem: serde_json::Value, line: &str) -> Run {
+    let sandbox = serde_json::json!({ "filesystem": filesystem });
+    project.run().env("OUT", project.outside()).sandbox(sandbox).line(line)
 }

@@ -19,7 +19,6 @@ pub struct Palisade {
 }
 
 /// How one run ended.
-#[derive(Debug)]
 pub struct Run {
     /// The exit status, or 1000 + n when signal n ended `palisade` itself.
     pub status: i32,
@@ -135,6 +134,16 @@ fn to_end(mut command: Command, input: Vec<u8>) -> Output {
     watch.join().expect("no panic");
     writer.join().expect("no panic");
     output
+}
+
+/// All but the bytes, which are there as text already.
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Run { status, stdout, bytes: _, stderr, json } = self;
+        let mut shown = f.debug_struct("Run");
+        shown.field("status", status).field("stdout", stdout).field("stderr", stderr);
+        shown.field("json", &format_args!("{json}")).finish()
+    }
 }
 
 impl Run {
