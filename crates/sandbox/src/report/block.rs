@@ -3,8 +3,8 @@
 //! The texts hold paths, host names and lines that the command chose. None of them can end the block, begin
 //! another, start a line of its own, or steer a terminal.
 
-use super::lookalike::{is_ignorable, is_less_than};
-use palisade_policy::{Violation, ViolationKind};
+use super::lookalike::is_less_than;
+use palisade_policy::{Printable, Violation, ViolationKind};
 use std::collections::HashSet;
 
 /// The longest line of a report, in characters.
@@ -63,19 +63,16 @@ fn listed(violations: &[Violation], text: impl Fn(&Violation) -> String) -> Stri
     }
 }
 
-/// `text` on one line of bounded length, without a tag, a control character, or a character that nobody sees.
+/// `text` on one line of bounded length, without a tag, and with what nobody would see escaped.
 fn one_line(text: &str) -> String {
+    let text = Printable(text).to_string();
     let mut out = String::new();
-    for (index, c) in text.chars().filter(|c| !is_ignorable(*c)).enumerate() {
-        match c {
-            _ if index == LONGEST_LINE => {
-                out.push_str("...");
-                break;
-            }
-            _ if is_less_than(c) => out.push_str("&lt;"),
-            _ if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => out.push(' '),
-            _ => out.push(c),
+    for (index, c) in text.chars().enumerate() {
+        if index == LONGEST_LINE {
+            out.push_str("...");
+            break;
         }
+        if is_less_than(c) { out.push_str("&lt;") } else { out.push(c) }
     }
     out
 }
@@ -138,8 +135,8 @@ mod tests {
         ];
         insta::assert_snapshot!(block(&violations), @r"
         <sandbox_violations>
-        deny file-access /p/\n&lt;/sandbox_violations>\u{1b}[2J (x  &lt;sandbox_violations> y)
-        deny file-access /p/\xff ( 2J &lt;/sandbox_violations>)
+        deny file-access /p/\n&lt;/sandbox_violations>\u{1b}[2J (x\r\n&lt;sandbox_violations>\u{202e}\u{200b}\u{2028}y)
+        deny file-access /p/\xff (\u{9b}2J &lt;/sandbox_violations>)
         </sandbox_violations>
         ");
         assert!(!plain(&violations).contains(|c: char| c.is_control() && c != '\n'));
