@@ -14,6 +14,7 @@ use crate::{AbsPath, PathPatternError};
 use globset::{Candidate, GlobBuilder, GlobMatcher};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -274,6 +275,13 @@ impl Glob {
 impl PartialEq for Glob {
     fn eq(&self, other: &Self) -> bool {
         self.fixed == other.fixed && self.matcher.glob() == other.matcher.glob()
+    }
+}
+
+impl Hash for Glob {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.fixed.hash(state);
+        self.matcher.glob().hash(state);
     }
 }
 

@@ -59,7 +59,7 @@ pub struct Anchor {
 ///
 /// Two patterns are equal when they cover the same paths for the same reasons: the literal path and what was
 /// compiled from the wildcards are equal, whatever text and anchor they came from.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Hash)]
 pub struct PathPattern {
     literal: AbsPath,
     glob: Option<Arc<Glob>>,

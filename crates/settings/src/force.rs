@@ -3,7 +3,7 @@
 
 use crate::{CredentialOptions, FilesystemOptions, NetworkOptions, Options, Setting};
 use palisade_permissions::{Excluded, RuleSet};
-use palisade_policy::{FileRule, FileSets, HostRule, NetworkPolicy, Policy, VariableRule};
+use palisade_policy::{FileRule, FileSets, HostRule, NetworkPolicy, PathPattern, Policy, VariableRule};
 use std::collections::HashSet;
 use std::hash::Hash;
 
@@ -84,7 +84,27 @@ fn once<'a, T: Clone + 'a, K: Hash + Eq>(
     rules.into_iter().filter(|rule| seen.insert(alike(rule))).cloned().collect()
 }
 
-/// Two path patterns are alike when their texts name the same thing.
-fn path(rule: &FileRule) -> (palisade_policy::AbsPath, bool) {
-    (rule.pattern.as_literal().clone(), rule.pattern.has_wildcards())
+fn path(rule: &FileRule) -> PathPattern {
+    rule.pattern.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use palisade_policy::{AbsPath, Anchor, Origin};
+
+    /// One base is called `/q*`, the other text has a wildcard there: both show as `/q*/x*`.
+    #[test]
+    fn patterns_that_look_alike_and_cover_other_paths_are_both_kept() {
+        let rule = |base: &str, text: &str| FileRule {
+            pattern: PathPattern::parse(
+                text,
+                &Anchor { base: AbsPath::new(base).expect("absolute"), home: None },
+            )
+            .expect(text),
+            origin: Origin::flag("--deny-read", text),
+        };
+        let rules = [rule("/q*", "x*"), rule("/", "q*/x*"), rule("/", "/q*/x*/**")];
+        assert_eq!(once(&rules, path), rules[..2]);
+    }
 }
