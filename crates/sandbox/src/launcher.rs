@@ -5,23 +5,34 @@
 
 use crate::error::{Error, system};
 use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Runs launches, one after another, on a thread that lives as long as it does.
+/// Runs launches, one after another, on a thread that lives as long as it does. Dropped, it waits for what is still
+/// to be done.
 #[derive(Debug)]
 pub(crate) struct Launcher {
-    jobs: Sender<Job>,
+    /// `None` only while it is dropped.
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Launcher {
     pub(crate) fn start() -> Result<Self, Error> {
         let (jobs, queue) = channel::<Job>();
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("palisade-launch".into())
             .spawn(move || queue.into_iter().for_each(|job| job()))
             .map_err(system("starting the launching thread"))?;
-        Ok(Launcher { jobs })
+        Ok(Launcher { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Has `job` done when nothing else is to be done before it.
+    pub(crate) fn later(&self, job: impl FnOnce() + Send + 'static) {
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send(Box::new(job));
+        }
     }
 
     /// Runs `job` on the thread. When the caller stops waiting, what the job made is dropped.
@@ -31,7 +42,17 @@ impl Launcher {
     ) -> Result<T, Error> {
         let (answer, answered) = tokio::sync::oneshot::channel();
         let ended = || system("launching")(std::io::Error::other("the launching thread has ended"));
-        self.jobs.send(Box::new(move || drop(answer.send(job())))).map_err(|_| ended())?;
+        let jobs = self.jobs.as_ref().ok_or_else(ended)?;
+        jobs.send(Box::new(move || drop(answer.send(job())))).map_err(|_| ended())?;
         answered.await.map_err(|_| ended())
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        self.jobs = None;
+        // The last user may be a job on the thread itself, which then ends by itself.
+        let thread = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id());
+        let _ = thread.map(JoinHandle::join);
     }
 }

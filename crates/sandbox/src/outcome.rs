@@ -7,7 +7,7 @@ use palisade_policy::Violation;
 pub struct Outcome {
     /// The command's exit status; 128 + n when signal n ended it.
     pub status: u8,
-    /// What it wrote to standard output, where that was captured.
+    /// What it wrote to standard output, where that was captured: its own violation tags neutralised.
     pub stdout: Captured,
     /// What it wrote to standard error, where that was captured: its own violation tags neutralised, the violation
     /// block appended.

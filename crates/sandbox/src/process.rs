@@ -4,6 +4,7 @@ use crate::cover::Covers;
 use crate::error::{Error, system};
 use crate::outcome::{Captured, Outcome, Report};
 use crate::report::{self, Neutraliser};
+use crate::sandbox::Shared;
 use crate::scratch::CommandDirectory;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
@@ -12,6 +13,7 @@ use palisade_policy::{Confinement, Violation};
 use palisade_proxy::Proxy;
 use std::io::PipeReader;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
@@ -31,6 +33,7 @@ pub(crate) struct Standing {
     pub(crate) running: Running,
     pub(crate) _covers: Covers,
     pub(crate) _temporary: CommandDirectory,
+    pub(crate) _shared: Arc<Shared>,
 }
 
 enum State {
@@ -121,7 +124,7 @@ impl Process {
     pub async fn wait(mut self) -> Result<Outcome, Error> {
         let status = self.wait_for_end().await?;
         let [stdout, stderr] = &mut self.output;
-        let stdout = gather(stdout.take()).await?;
+        let stdout = neutral(gather(stdout.take()).await?);
         let written = gather(stderr.take()).await?;
         let mut violations = self.proxy.violations();
         violations.extend(report::stderr_violations(&written.bytes, &self.confinement));
@@ -134,7 +137,7 @@ impl Process {
 /// Ends everything inside, then removes what it stood on. Mostly a matter of microseconds, but a command may have
 /// left a million files.
 fn clear_away(standing: Standing) -> std::io::Result<Ended> {
-    let Standing { running, _covers, _temporary } = standing;
+    let Standing { running, _covers, _temporary, _shared } = standing;
     running.finish()
 }
 
@@ -179,15 +182,21 @@ async fn gather(task: Option<JoinHandle<std::io::Result<Captured>>>) -> Result<C
     read.map_err(system("reading the command's output"))
 }
 
-/// The command's own tags neutralised, the block appended.
-fn with_block(written: Captured, violations: &[Violation]) -> Captured {
+/// The command's own tags neutralised.
+fn neutral(written: Captured) -> Captured {
     let mut neutraliser = Neutraliser::new();
     let mut bytes = neutraliser.push(&written.bytes);
     bytes.extend(neutraliser.finish());
-    let block = report::block(violations);
-    if !block.is_empty() && bytes.last().is_some_and(|byte| *byte != b'\n') {
-        bytes.push(b'\n');
-    }
-    bytes.extend_from_slice(block.as_bytes());
     Captured { bytes, truncated: written.truncated }
+}
+
+/// The command's own tags neutralised, the block appended.
+fn with_block(written: Captured, violations: &[Violation]) -> Captured {
+    let mut stderr = neutral(written);
+    let block = report::block(violations);
+    if !block.is_empty() && stderr.bytes.last().is_some_and(|byte| *byte != b'\n') {
+        stderr.bytes.push(b'\n');
+    }
+    stderr.bytes.extend_from_slice(block.as_bytes());
+    stderr
 }

@@ -21,7 +21,7 @@ use std::io::PipeReader;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 /// How often a command's paths may change under the resolver before it gives up.
 const MOST_RESOLVES: usize = 8;
@@ -43,7 +43,9 @@ pub struct Sandbox {
     shared: Arc<Shared>,
 }
 
-struct Shared {
+/// What all commands of a sandbox share. It lives as long as any of them: the thread that launched a command, and the
+/// masks that it may have mounted.
+pub(crate) struct Shared {
     policy: Policy,
     network: Arc<NetworkPolicy>,
     entry: Option<Entry>,
@@ -53,16 +55,17 @@ struct Shared {
     scratch: Scratch,
     lookup: Arc<Lookup>,
     launcher: Launcher,
+    swept: Once,
 }
 
 impl Sandbox {
     /// Finds what a launch needs. Whether the sandbox works here shows with the first command, or by
     /// [`probe`](crate::probe()).
     pub fn create(options: Options) -> Result<Self, Error> {
+        let launcher = Launcher::start()?;
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
         let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map_err(Error::Unavailable)?;
         let filter = probe::filter(options.policy.network.unix_sockets).map_err(Error::Unavailable)?;
-        Covers::sweep();
         let shared = Shared {
             network: Arc::new(options.policy.network.clone()),
             policy: options.policy,
@@ -72,7 +75,8 @@ impl Sandbox {
             guards: proc_guards(rustix::process::geteuid().is_root()).map_err(system("reading /proc"))?,
             scratch: Scratch::create()?,
             lookup: Arc::new(Lookup::system()),
-            launcher: Launcher::start()?,
+            launcher,
+            swept: Once::new(),
         };
         Ok(Sandbox { shared: Arc::new(shared) })
     }
@@ -107,7 +111,8 @@ impl Sandbox {
             Err(error) => return Err(self.explain(error).await),
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
-        Ok(Prepared { held, proxy, covers, temporary, confinement, output: pipes.outer, warnings })
+        let shared = Arc::clone(&self.shared);
+        Ok(Prepared { held, proxy, covers, temporary, shared, confinement, output: pipes.outer, warnings })
     }
 
     /// What would confine `request`, in the words of `backend`, for a person to read. Nothing is run.
@@ -160,7 +165,9 @@ impl Sandbox {
             });
             held.map(|held| (held, plan.listen))
         };
-        self.shared.launcher.run(job).await
+        let launched = self.shared.launcher.run(job).await;
+        self.shared.swept.call_once(|| self.shared.launcher.later(sweep));
+        launched
     }
 
     /// A launch that failed may be one that can never succeed here: find out, and say what to do.
@@ -186,6 +193,12 @@ impl Sandbox {
     }
 }
 
+/// Removes what killed hosts left behind. It happens while the first command runs, not before it.
+fn sweep() {
+    Scratch::sweep();
+    Covers::sweep();
+}
+
 /// A command whose sandbox stands and whose proxy listens, and which has not started. Dropped, it never does.
 ///
 /// The fields stand in the order in which they must end.
@@ -194,6 +207,7 @@ pub struct Prepared {
     proxy: Proxy,
     covers: Covers,
     temporary: CommandDirectory,
+    shared: Arc<Shared>,
     confinement: Confinement,
     output: [Option<PipeReader>; 2],
     warnings: Vec<String>,
@@ -208,8 +222,9 @@ impl Prepared {
 
     /// Lets the command start.
     pub fn start(self) -> Result<Process, Error> {
-        let Prepared { held, proxy, covers, temporary, confinement, output, warnings } = self;
-        let standing = Standing { running: held.release()?, _covers: covers, _temporary: temporary };
+        let Prepared { held, proxy, covers, temporary, shared, confinement, output, warnings } = self;
+        let running = held.release()?;
+        let standing = Standing { running, _covers: covers, _temporary: temporary, _shared: shared };
         Process::new(standing, proxy, confinement, output, warnings)
     }
 }

@@ -104,7 +104,7 @@ static PRIVATE: LazyLock<AbsPath> = LazyLock::new(|| {
 });
 
 impl Scratch {
-    /// Makes the directories, after having removed those whose owners are dead.
+    /// Makes the directories.
     pub(crate) fn create() -> Result<Self, ScratchError> {
         Self::create_in(Path::new("/tmp"), &PRIVATE)
     }
@@ -119,6 +119,19 @@ impl Scratch {
             made: Mutex::default(),
             _private: private,
         })
+    }
+
+    /// Removes the directories whose owners are dead. Failures are warnings.
+    pub(crate) fn sweep() {
+        Self::sweep_in(Path::new("/tmp"), &PRIVATE);
+    }
+
+    fn sweep_in(base: &Path, private: &AbsPath) {
+        let private = Private(private.clone());
+        let bases = [Base::open(base).map(Some), private.open()];
+        for base in bases.into_iter().flatten().flatten() {
+            sweep::sweep(base.directory.as_fd());
+        }
     }
 
     /// Where the masks of all sandboxes of this user are. No rule may open it to a command.
@@ -200,9 +213,8 @@ impl Base {
         Ok(base)
     }
 
-    /// Makes a directory of our own here, after having removed those whose owners are dead.
+    /// Makes a directory of our own here.
     fn make(&self) -> Result<Held, ScratchError> {
-        sweep::sweep(self.directory.as_fd());
         for _ in 0..MOST_ATTEMPTS {
             if let Some(held) = Held::make(self)? {
                 return Ok(held);
@@ -396,6 +408,11 @@ mod tests {
         Scratch::create_in(base, &private)
     }
 
+    fn sweep(base: &tempfile::TempDir) {
+        let private = AbsPath::try_from(base.path()).expect("absolute").join("private").expect("no NUL");
+        Scratch::sweep_in(base.path(), &private);
+    }
+
     fn names_in(base: &tempfile::TempDir) -> Vec<String> {
         let entries = fs::read_dir(base.path()).expect("readable");
         let mut names: Vec<String> = entries
@@ -473,7 +490,7 @@ mod tests {
         let base = base();
         let living = create(&base);
         let dead = leave_behind(&base, "palisade-aB3xyz");
-        let _new = create(&base);
+        sweep(&base);
         assert!(dead.symlink_metadata().is_err());
         assert!(living.commands.path.as_path().symlink_metadata().is_ok());
     }
@@ -493,6 +510,7 @@ mod tests {
         }
         let before = names_in(&base);
         drop(create(&base));
+        sweep(&base);
         assert_eq!(names_in(&base), before);
         assert!(outside.join("file").symlink_metadata().is_ok());
     }
@@ -505,7 +523,7 @@ mod tests {
         let base = base();
         let other = leave_behind(&base, "palisade-other1");
         std::os::unix::fs::chown(&other, Some(65534), None).expect("root may");
-        drop(create(&base));
+        sweep(&base);
         assert!(other.join("file").symlink_metadata().is_ok());
     }
 
@@ -553,6 +571,7 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..100 {
                         let scratch = create(&base);
+                        sweep(&base);
                         let command = scratch.command_directory().expect("the directory is still there");
                         fs::write(command.path().as_path().join("file"), "x").expect("writable");
                     }
