@@ -103,10 +103,11 @@ async fn to_end(
             status = process.wait_for_end() => return status.map_err(Failure::from),
             signal = signals.next() => signal,
         };
-        let done = signal.and_then(|signal| match signal {
-            Signal::SIGCHLD => stop_if_stopped(process, terminal),
-            signal => process.signal(signal),
-        });
+        let done = match signal {
+            Ok(Signal::SIGCHLD) => stop_if_stopped(process, terminal),
+            Ok(signal) => process.signal(signal).await,
+            Err(error) => Err(error),
+        };
         if let Err(error) = done {
             say(&format!("a signal could not be passed on to the command, which is ended instead: {error}"));
             return Ok(SANDBOX_FAILED);

@@ -14,10 +14,14 @@ use palisade_proxy::Proxy;
 use std::io::PipeReader;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
+
+/// How long to wait before another look at whether the command has started.
+const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// A command that runs in the sandbox. Dropped before its end, it is killed with all that it started.
 pub struct Process {
@@ -84,9 +88,15 @@ impl Process {
         self.running().map_or(Ok(None), Running::stopped_by)
     }
 
-    /// Sends `signal` to the command itself; what it started gets it from the command, or not at all.
-    pub fn signal(&self, signal: Signal) -> std::io::Result<()> {
-        self.running().map_or(Ok(()), |running| running.signal(signal))
+    /// Sends `signal` to the command itself; what it started gets it from the command, or not at all. A command that
+    /// is only being started gets it first of all.
+    pub async fn signal(&self, signal: Signal) -> std::io::Result<()> {
+        let Some(running) = self.running() else { return Ok(()) };
+        // bubblewrap tells nobody when it has started the command, which takes it a moment.
+        while !running.signal(signal)? {
+            tokio::time::sleep(A_MOMENT).await;
+        }
+        Ok(())
     }
 
     /// Waits until the command has ended, whatever still holds its output open, and nothing is left of it.

@@ -1,7 +1,7 @@
 //! The command's first moment inside: a program that sets the scene and then *becomes* the command.
 //!
-//! bubblewrap's own outer process leads the command's process group, so Ctrl-C reaches it too; it has to ignore
-//! such signals or the sandbox would die of them. But an ignored signal stays ignored over `exec`, in the
+//! bubblewrap's own outer process leads the command's process group, so Ctrl-C reaches it too; it has to block
+//! such signals or the sandbox would die of them. But a blocked signal stays blocked over `exec`, in the
 //! command too, and nothing in bubblewrap gives it its effect back. So bubblewrap starts the entry, which does,
 //! and then executes the command in its own place: no process of Palisade's stays inside.
 //!
@@ -109,7 +109,7 @@ fn become_command(words: &[OsString]) -> Result<Infallible, (i32, String)> {
     let argv =
         c_strings(argv.iter().map(|word| word.clone().into_vec())).map_err(|_| internal("a NUL byte"))?;
     sys::close_all_others();
-    sys::reset_signals(ignored);
+    sys::reset_signals(ignored).map_err(|error| internal(&error.to_string()))?;
     let error = execute(&path, &argv, &variables);
     let status = if error == Errno::ENOENT { NOT_FOUND } else { CANNOT_EXECUTE };
     Err((status, format!("cannot run {}: {}", program.to_string_lossy().escape_debug(), error.desc())))

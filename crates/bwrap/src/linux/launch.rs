@@ -26,6 +26,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long bubblewrap may take to say that its namespaces are made. It needs milliseconds; a machine under
@@ -111,6 +112,8 @@ pub struct Running {
     status: File,
     /// What was read from `status` and not looked at yet.
     unread: Vec<u8>,
+    /// Whether the command has been seen.
+    has_started: AtomicBool,
     reaped: bool,
 }
 
@@ -188,7 +191,16 @@ impl Running {
             rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(|error| doing(error.into()))?;
         // Until the first process is known its place is taken by bubblewrap, whose end is the end of both.
         let init = handle.try_clone().map_err(doing)?;
-        Ok(Running { bwrap, handle, init, init_pid: 0, status, unread: Vec::new(), reaped: false })
+        Ok(Running {
+            bwrap,
+            handle,
+            init,
+            init_pid: 0,
+            status,
+            unread: Vec::new(),
+            has_started: AtomicBool::new(false),
+            reaped: false,
+        })
     }
 
     /// Reads who the sandbox's first process is. It exists, though perhaps as a zombie, until bubblewrap reaps it.
@@ -253,24 +265,32 @@ impl Running {
         }
     }
 
-    /// Sends `signal` to the command itself (not to what it started). Does nothing once it has ended.
-    pub fn signal(&self, signal: Signal) -> io::Result<()> {
-        let Some(pid) = self.command_pid()? else { return Ok(()) };
+    /// Sends `signal` to the command itself (not to what it started). `false` when bubblewrap has not started it
+    /// yet: then nothing was sent. Does nothing once the command has ended.
+    pub fn signal(&self, signal: Signal) -> io::Result<bool> {
+        let Some(pid) = self.command_pid()? else {
+            return Ok(self.has_started.load(Ordering::Relaxed) || self.has_ended()?);
+        };
+        self.has_started.store(true, Ordering::Relaxed);
         let command = match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
             Ok(handle) => handle,
-            Err(rustix::io::Errno::SRCH) => return Ok(()),
+            Err(rustix::io::Errno::SRCH) => return Ok(true),
             Err(error) => return Err(error.into()),
         };
         // The number may have been reused between the look and the opening: only a child of init is meant.
         if self.command_pid()? != Some(pid) {
-            return Ok(());
+            return Ok(true);
         }
         let signal =
             rustix::process::Signal::from_named_raw(signal as i32).ok_or(io::ErrorKind::InvalidInput)?;
         match rustix::process::pidfd_send_signal(command, signal) {
-            Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+            Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn has_ended(&self) -> io::Result<bool> {
+        wait_readable(self.handle.as_fd(), Instant::now())
     }
 
     /// The first child of the sandbox's first process is the command.

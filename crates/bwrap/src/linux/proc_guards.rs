@@ -120,10 +120,7 @@ mod tests {
             .collect();
         for name in ["sysrq-trigger", "irq", "kcore", "kmsg", "timer_list"] {
             let path = format!("/proc/{name}");
-            assert!(
-                !Path::new(&path).exists() || shut.contains(&path),
-                "{path} is open: {shut:?}"
-            );
+            assert!(!Path::new(&path).exists() || shut.contains(&path), "{path} is open: {shut:?}");
         }
         assert!(!shut.iter().any(|path| path.contains("self")), "{shut:?}");
     }

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "fork, descriptor passing and signal dispositions have no safe wrapper")]
 
 use nix::libc::{self, c_int};
+use nix::sys::signal::{SigSet, Signal};
 use nix::sys::socket::SockaddrLike;
 use nix::unistd::Pid;
 use std::io;
@@ -16,16 +17,16 @@ pub(super) const MOST_LISTENERS: usize = 128;
 
 /// Signals that a terminal, or a `kill` of the command's whole process group, sends. They must not end
 /// bubblewrap's own process: with it the whole sandbox would die before the command could act on the signal.
-const FOR_THE_COMMAND: [c_int; 9] = [
-    libc::SIGHUP,
-    libc::SIGINT,
-    libc::SIGQUIT,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
-    libc::SIGPIPE,
-    libc::SIGALRM,
-    libc::SIGTERM,
-    libc::SIGIO,
+const FOR_THE_COMMAND: [Signal; 9] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGPIPE,
+    Signal::SIGALRM,
+    Signal::SIGTERM,
+    Signal::SIGIO,
 ];
 
 /// Who is to meet the signals in [`FOR_THE_COMMAND`].
@@ -33,7 +34,8 @@ const FOR_THE_COMMAND: [c_int; 9] = [
 pub(super) enum Signals {
     /// bubblewrap as well as the command.
     ForBoth,
-    /// The command alone: bubblewrap ignores them, and [`reset_signals`] makes the command hear them again.
+    /// The command alone: bubblewrap blocks them, and [`reset_signals`] makes the command hear them again. What is
+    /// sent to the command before that waits for it; ignored, it would be lost.
     ForTheCommand,
 }
 
@@ -48,22 +50,20 @@ pub(super) fn prepare_child(command: &mut Command, keep: Vec<RawFd>, signals: Si
         die_with(parent)?;
         keep_open_only(&keep)?;
         nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
-        if signals == Signals::ForTheCommand {
-            for signal in FOR_THE_COMMAND {
-                // SAFETY: `signal` sets a disposition; with SIG_IGN there is no handler whose code could be wrong.
-                unsafe { libc::signal(signal, libc::SIG_IGN) };
-            }
-        }
-        unblock_signals()
+        block_only(match signals {
+            Signals::ForBoth => &[],
+            Signals::ForTheCommand => &FOR_THE_COMMAND,
+        })
     };
     // SAFETY: the closure runs in the forked child and makes system calls only; `keep` was allocated before.
     unsafe { command.pre_exec(in_child) };
 }
 
-/// A program starts with nothing blocked, whatever this process blocks for itself.
-fn unblock_signals() -> io::Result<()> {
-    let nothing = nix::sys::signal::SigSet::empty();
-    nothing.thread_set_mask().map_err(io::Error::from)
+/// Blocks `signals` and nothing else, whatever this process blocks for itself.
+fn block_only(signals: &[Signal]) -> io::Result<()> {
+    let mut set = SigSet::empty();
+    signals.iter().for_each(|signal| set.add(*signal));
+    set.thread_set_mask().map_err(io::Error::from)
 }
 
 /// The kernel kills this process once the parent's thread ends. If it has ended already, so that the request
@@ -111,14 +111,16 @@ fn mark_each() -> io::Result<()> {
 }
 
 /// Undoes [`Signals::ForTheCommand`] for the command: each of those signals has its default effect again, but those
-/// in `ignored`, which whoever started Palisade wanted ignored (`nohup`).
-pub(super) fn reset_signals(ignored: u64) {
+/// in `ignored`, which whoever started Palisade wanted ignored (`nohup`). One that has come meanwhile takes
+/// effect now.
+pub(super) fn reset_signals(ignored: u64) -> io::Result<()> {
     for signal in FOR_THE_COMMAND {
-        let stays = signal != libc::SIGPIPE && ignored >> (signal - 1) & 1 == 1;
+        let stays = signal != Signal::SIGPIPE && ignored >> (signal as c_int - 1) & 1 == 1;
         let disposition = if stays { libc::SIG_IGN } else { libc::SIG_DFL };
         // SAFETY: a disposition without a handler.
-        unsafe { libc::signal(signal, disposition) };
+        unsafe { libc::signal(signal as c_int, disposition) };
     }
+    block_only(&[])
 }
 
 /// Closes every descriptor above 2. Only for a process that is about to `exec` and owns none that it still needs.
