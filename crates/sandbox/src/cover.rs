@@ -117,6 +117,11 @@ impl Covers {
         Ok(covers)
     }
 
+    /// Whether nothing is held.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.directories.is_empty()
+    }
+
     /// Whether a cover stands at `path`, made by this process or another: to a resolver, the path is missing.
     pub(crate) fn is_cover(path: &AbsPath) -> bool {
         REGISTRY.is_cover(path)

@@ -4,7 +4,7 @@
 //! runtime's pool may end at any time, so there is one thread for this alone, which ends with its [`Launcher`].
 
 use crate::error::{Error, system};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -28,6 +28,13 @@ impl Launcher {
         Ok(Launcher { jobs: Some(jobs), thread: Some(thread) })
     }
 
+    /// Begins `job`; its answer can be taken later. What is asked of a thread that has ended has no answer.
+    pub(crate) fn begin<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
+        let (answer, answered) = channel();
+        self.later(move || drop(answer.send(job())));
+        answered
+    }
+
     /// Has `job` done when nothing else is to be done before it.
     pub(crate) fn later(&self, job: impl FnOnce() + Send + 'static) {
         if let Some(jobs) = &self.jobs {
@@ -41,10 +48,13 @@ impl Launcher {
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
         let (answer, answered) = tokio::sync::oneshot::channel();
-        let ended = || system("launching")(std::io::Error::other("the launching thread has ended"));
-        let jobs = self.jobs.as_ref().ok_or_else(ended)?;
-        jobs.send(Box::new(move || drop(answer.send(job())))).map_err(|_| ended())?;
-        answered.await.map_err(|_| ended())
+        self.later(move || drop(answer.send(job())));
+        answered.await.map_err(|_| Self::has_ended())
+    }
+
+    /// The error for a job that was never done.
+    pub(crate) fn has_ended() -> Error {
+        system("launching")(std::io::Error::other("the launching thread has ended"))
     }
 }
 

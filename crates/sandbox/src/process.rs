@@ -12,7 +12,7 @@ use palisade_bwrap::linux::{Ended, LaunchError, Running};
 use palisade_policy::{Confinement, Violation};
 use palisade_proxy::Proxy;
 use std::io::PipeReader;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
@@ -35,9 +35,9 @@ pub struct Process {
 /// What is inside, and what it stands on. The fields stand in the order in which they must end.
 pub(crate) struct Standing {
     pub(crate) running: Running,
-    pub(crate) _covers: Covers,
-    pub(crate) _temporary: CommandDirectory,
-    pub(crate) _shared: Arc<Shared>,
+    pub(crate) covers: Covers,
+    pub(crate) temporary: CommandDirectory,
+    pub(crate) shared: Arc<Shared>,
 }
 
 enum State {
@@ -104,12 +104,12 @@ impl Process {
     /// Cancel-safe: when the future is dropped the command goes on, and the next call waits on.
     pub async fn wait_for_end(&mut self) -> Result<u8, Error> {
         if let Some(running) = self.running() {
-            let handle = running.ended().try_clone_to_owned().map_err(system("watching the command"))?;
-            let handle = watch(handle).map_err(system("watching the command"))?;
-            let _ready = handle.readable().await.map_err(system("watching the command"))?;
+            readable(running.ended()).await.map_err(system("watching the command"))?;
+            running.kill_rest();
+            readable(running.emptied()).await.map_err(system("watching the sandbox"))?;
         }
         self.state = match std::mem::replace(&mut self.state, State::Ended) {
-            State::Running(standing) => State::Ending(tokio::task::spawn_blocking(|| clear_away(standing))),
+            State::Running(standing) => clear_away(standing),
             other => other,
         };
         if let State::Ending(ending) = &mut self.state {
@@ -144,11 +144,20 @@ impl Process {
     }
 }
 
-/// Ends everything inside, then removes what it stood on. Mostly a matter of microseconds, but a command may have
-/// left a million files.
-fn clear_away(standing: Standing) -> std::io::Result<Ended> {
-    let Standing { running, _covers, _temporary, _shared } = standing;
-    running.finish()
+/// Removes what a dead command stood on: at once when it left nothing there, elsewhere when there may be a million
+/// files to remove.
+fn clear_away(standing: Standing) -> State {
+    let Standing { running, covers, temporary, shared } = standing;
+    let ended = running.finish();
+    match temporary.remove_if_empty() {
+        None if covers.is_empty() => {
+            State::Closing(ended.map_err(system("ending the sandbox")).and_then(status_of))
+        }
+        temporary => State::Ending(tokio::task::spawn_blocking(move || {
+            drop((covers, temporary, shared));
+            ended
+        })),
+    }
 }
 
 fn status_of(ended: Ended) -> Result<u8, Error> {
@@ -159,12 +168,15 @@ fn status_of(ended: Ended) -> Result<u8, Error> {
     }
 }
 
-#[expect(
-    deprecated,
-    reason = "its successor is unsafe for the sake of types that give away others' descriptors"
-)]
-fn watch(handle: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::new(handle)
+/// Waits until `fd` is readable.
+async fn readable(fd: BorrowedFd<'_>) -> std::io::Result<()> {
+    let copy: OwnedFd = fd.try_clone_to_owned()?;
+    #[expect(
+        deprecated,
+        reason = "its successor is unsafe for the sake of types that give away others' descriptors"
+    )]
+    let watched = AsyncFd::new(copy)?;
+    watched.readable().await.map(drop)
 }
 
 /// Reads a pipe to its end in a task of its own, keeping no more than [`Captured::LIMIT`].

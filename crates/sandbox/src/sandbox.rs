@@ -63,17 +63,22 @@ impl Sandbox {
     /// [`probe`](crate::probe()).
     pub fn create(options: Options) -> Result<Self, Error> {
         let launcher = Launcher::start()?;
+        let unix_sockets = options.policy.network.unix_sockets;
+        // What takes longest here is done by the other thread meanwhile.
+        let prepared = launcher
+            .begin(move || (probe::filter(unix_sockets), proc_guards(rustix::process::geteuid().is_root())));
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
         let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map_err(Error::Unavailable)?;
-        let filter = probe::filter(options.policy.network.unix_sockets).map_err(Error::Unavailable)?;
+        let scratch = Scratch::create()?;
+        let (filter, guards) = prepared.recv().map_err(|_| Launcher::has_ended())?;
         let shared = Shared {
             network: Arc::new(options.policy.network.clone()),
             policy: options.policy,
             entry: options.entry,
             bwrap,
-            filter,
-            guards: proc_guards(rustix::process::geteuid().is_root()).map_err(system("reading /proc"))?,
-            scratch: Scratch::create()?,
+            filter: filter.map_err(Error::Unavailable)?,
+            guards: guards.map_err(system("reading /proc"))?,
+            scratch,
             lookup: Arc::new(Lookup::system()),
             launcher,
             swept: Once::new(),
@@ -224,7 +229,7 @@ impl Prepared {
     pub fn start(self) -> Result<Process, Error> {
         let Prepared { held, proxy, covers, temporary, shared, confinement, output, warnings } = self;
         let running = held.release()?;
-        let standing = Standing { running, _covers: covers, _temporary: temporary, _shared: shared };
+        let standing = Standing { running, covers, temporary, shared };
         Process::new(standing, proxy, confinement, output, warnings)
     }
 }

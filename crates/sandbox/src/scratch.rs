@@ -167,7 +167,12 @@ impl Scratch {
     pub(crate) fn command_directory(&self) -> Result<CommandDirectory, ScratchError> {
         let name = self.next_command.fetch_add(1, Ordering::Relaxed).to_string();
         self.commands.make_directory(&name, Mode::RWXU)?;
-        Ok(CommandDirectory { path: self.commands.child(&name), name, held: Arc::clone(&self.commands) })
+        Ok(CommandDirectory {
+            path: self.commands.child(&name),
+            name,
+            held: Arc::clone(&self.commands),
+            is_removed: false,
+        })
     }
 }
 
@@ -180,6 +185,7 @@ pub(crate) struct CommandDirectory {
     path: AbsPath,
     name: String,
     held: Arc<Held>,
+    is_removed: bool,
 }
 
 impl CommandDirectory {
@@ -189,8 +195,24 @@ impl CommandDirectory {
     }
 }
 
+impl CommandDirectory {
+    /// Removes the directory if that is done at once; gives it back where something is in it.
+    pub(crate) fn remove_if_empty(mut self) -> Option<Self> {
+        match rustix::fs::unlinkat(&self.held.directory, self.name.as_str(), AtFlags::REMOVEDIR) {
+            Ok(()) => {
+                self.is_removed = true;
+                None
+            }
+            Err(_) => Some(self),
+        }
+    }
+}
+
 impl Drop for CommandDirectory {
     fn drop(&mut self) {
+        if self.is_removed {
+            return;
+        }
         warn_of_rest(&self.path, remove_tree(self.held.directory.as_fd(), self.name.as_bytes(), MOST_STEPS));
     }
 }

@@ -316,11 +316,12 @@ impl Running {
     /// Waits for the end of the command, then for the end of everything inside, and says how it ended.
     ///
     /// What the command left running ends with it: bubblewrap's outer process is gone, and the kernel then
-    /// kills the sandbox's first process and its whole process namespace.
+    /// kills the sandbox's first process and its whole process namespace. Does not block once
+    /// [`ended`](Self::ended) is readable and, after [`kill_rest`](Self::kill_rest), [`emptied`](Self::emptied) too.
     pub fn finish(mut self) -> io::Result<Ended> {
         let status = self.bwrap.wait()?;
         self.reaped = true;
-        let _ = rustix::process::pidfd_send_signal(&self.init, rustix::process::Signal::KILL);
+        self.kill_rest();
         wait_readable(self.init.as_fd(), Instant::now() + SET_UP_TIME)?;
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
             return Ok(Ended::Killed(signal));
@@ -331,6 +332,16 @@ impl Running {
             Some(code) => Ended::Exit(code),
             None => Ended::NotStarted,
         })
+    }
+
+    /// Kills what the command, which has ended, left running.
+    pub fn kill_rest(&self) {
+        let _ = rustix::process::pidfd_send_signal(&self.init, rustix::process::Signal::KILL);
+    }
+
+    /// Turns readable when nothing is left inside.
+    pub fn emptied(&self) -> BorrowedFd<'_> {
+        self.init.as_fd()
     }
 }
 
