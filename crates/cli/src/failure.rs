@@ -1,5 +1,6 @@
 //! Failures of Palisade's own, as opposed to the command's: a line on standard error and an exit status.
 
+use palisade_policy::Printable;
 use std::fmt;
 use std::io::Write;
 
@@ -43,14 +44,10 @@ impl From<palisade_settings::Error> for Failure {
     }
 }
 
-/// One line on standard error. Control characters of names and paths are escaped, so that nothing in them can
-/// forge a line or move the cursor.
+/// One line on standard error. Whatever steers a terminal or ends a line in names and paths is escaped, so that
+/// nothing in them can forge a message.
 pub(crate) fn say(message: &str) {
-    let shown: String = message
-        .chars()
-        .flat_map(|c| if c.is_control() && c != '\n' { c.escape_default().collect() } else { vec![c] })
-        .collect();
-    let _ = writeln!(std::io::stderr(), "palisade: {shown}");
+    let _ = writeln!(std::io::stderr(), "palisade: {}", Printable(message));
 }
 
 /// Text on standard output. That its reader has gone (`| head`) is no failure.

@@ -51,7 +51,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "FD", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
     pub(crate) json: Option<i32>,
     /// A line for the shell: bash without its start-up files where there is one, else sh
-    #[arg(short = 'c', value_name = "LINE", conflicts_with = "command")]
+    #[arg(short = 'c', value_name = "LINE", conflicts_with = "command", allow_hyphen_values = true)]
     pub(crate) line: Option<OsString>,
     /// The command: a program and its arguments
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]

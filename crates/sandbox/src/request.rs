@@ -1,6 +1,6 @@
 //! One command to run: what, where, with what.
 
-use crate::error::{Error, system};
+use crate::error::Error;
 use palisade_bwrap::linux::Program;
 use palisade_policy::{AbsPath, Access, Effect, FileSets};
 use std::ffi::{OsStr, OsString};
@@ -132,7 +132,8 @@ fn shell(request: &Request, line: &OsStr, files: &FileSets) -> Result<(OsString,
     let name = path.as_path().file_name().unwrap_or_default().to_owned();
     let mut argv = vec![name];
     argv.extend(options.iter().map(OsString::from));
-    argv.extend(["-c".into(), line.to_owned()]);
+    // A line may begin with a dash: it is no option of the shell's.
+    argv.extend(["-c".into(), "--".into(), line.to_owned()]);
     Ok((program, argv))
 }
 
@@ -166,15 +167,12 @@ fn executable(path: &Path, shown: &str) -> Result<(), Error> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 => Ok(()),
         Ok(_) => Err(Error::NotExecutable(shown.into())),
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            Err(Error::NotExecutable(shown.into()))
-        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(Error::ProgramNotFound(shown.into()))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
             Err(Error::ProgramNotFound(shown.into()))
         }
-        Err(error) => Err(system("looking the program up")(error)),
+        Err(error) => Err(Error::NotExecutable(format!("{shown}: {error}"))),
     }
 }

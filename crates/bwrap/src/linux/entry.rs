@@ -8,7 +8,7 @@
 //! What the attacker controls here: the command's variables, `LD_PRELOAD` among them. The entry is the host's
 //! own program file, opened by descriptor; a library loaded into it could keep that file open and, where the
 //! user may write it, later overwrite it (as CVE-2019-5736 did to runc). So the entry starts with an empty
-//! environment; the variables come as data through a descriptor, and count from the `exec` on. Nothing
+//! environment; the command and its variables come as data through a descriptor, and count from the `exec` on. Nothing
 //! else runs in the sandbox before that, and every descriptor but 0, 1 and 2 is closed by then.
 
 use super::sys;
@@ -18,7 +18,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 
 /// The first argument of a program that is started as an entry.
 pub const MARK: &str = "--palisade-entry";
@@ -47,24 +47,14 @@ impl Entry {
         Ok(Entry { file, ignored: ignored_signals(&std::fs::read_to_string("/proc/self/status")?) })
     }
 
-    /// What bubblewrap is to run: the entry, told to execute `program` as `argv` with the
-    /// variables of descriptor `variables_fd`.
-    pub(super) fn argv(
-        &self,
-        entry_fd: i32,
-        variables_fd: i32,
-        program: OsString,
-        argv: Vec<OsString>,
-    ) -> Vec<OsString> {
-        let mut all = vec![
+    /// What bubblewrap is to run: the entry, told to execute what descriptor `command_fd` describes.
+    pub(super) fn argv(&self, entry_fd: i32, command_fd: i32) -> Vec<OsString> {
+        vec![
             format!("/proc/self/fd/{entry_fd}").into(),
             MARK.into(),
-            variables_fd.to_string().into(),
+            command_fd.to_string().into(),
             self.ignored.to_string().into(),
-            program,
-        ];
-        all.extend(argv);
-        all
+        ]
     }
 }
 
@@ -77,9 +67,28 @@ fn ignored_signals(status: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// The variables as the entry reads them: `name=value`, each ended by a NUL byte.
-pub(super) fn variables_block(variables: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
-    variables.iter().flat_map(|(name, value)| [name, &b"="[..], value, b"\0"].concat()).collect()
+/// A command as the entry reads it: how many words it has, its program's path, the words, then the variables as
+/// `name=value`, each ended by a NUL byte. `None` when one holds a NUL byte itself.
+///
+/// The words do not go through bubblewrap's own command line, which takes a few thousand at most.
+pub(super) fn command_block(
+    program: &OsStr,
+    argv: &[OsString],
+    variables: &[(Vec<u8>, Vec<u8>)],
+) -> Option<Vec<u8>> {
+    let count = argv.len().to_string();
+    let words = [count.as_ref(), program].into_iter().chain(argv.iter().map(OsString::as_os_str));
+    let words = words.map(|word| word.as_bytes().to_vec());
+    let variables = variables.iter().map(|(name, value)| [name, &b"="[..], value].concat());
+    let mut block = Vec::new();
+    for item in words.chain(variables) {
+        if item.contains(&0) {
+            return None;
+        }
+        block.extend(item);
+        block.push(0);
+    }
+    Some(block)
 }
 
 /// When the program was started as an entry, becomes the command and never returns, but with an exit status
@@ -99,41 +108,66 @@ fn become_command(words: &[OsString]) -> Result<Infallible, (i32, String)> {
     let internal = |reason: &str| {
         (super::launch::ENTRY_FAILED, format!("the sandbox's entry was called wrongly: {reason}"))
     };
-    let [variables, ignored, program, argv @ ..] = words else { return Err(internal("too few arguments")) };
+    let [command, ignored] = words else { return Err(internal("not two arguments")) };
     let number = |word: &OsString| word.to_str().and_then(|text| text.parse::<u64>().ok());
     let fd =
-        number(variables).and_then(|fd| i32::try_from(fd).ok()).ok_or_else(|| internal("no descriptor"))?;
+        number(command).and_then(|fd| i32::try_from(fd).ok()).ok_or_else(|| internal("no descriptor"))?;
     let ignored = number(ignored).ok_or_else(|| internal("no signal mask"))?;
-    let variables = read_variables(fd).map_err(|error| internal(&error.to_string()))?;
-    let path = CString::new(program.as_bytes()).map_err(|_| internal("a NUL byte"))?;
-    let argv =
-        c_strings(argv.iter().map(|word| word.clone().into_vec())).map_err(|_| internal("a NUL byte"))?;
+    let block = read_block(fd).map_err(|error| internal(&error.to_string()))?;
+    let described = Described::read(&block).ok_or_else(|| internal("no description of a command"))?;
     sys::close_all_others();
     sys::reset_signals(ignored).map_err(|error| internal(&error.to_string()))?;
-    let error = execute(&path, &argv, &variables);
+    let error = execute(&described);
     let status = if error == Errno::ENOENT { NOT_FOUND } else { CANNOT_EXECUTE };
-    Err((status, format!("cannot run {}: {}", program.to_string_lossy().escape_debug(), error.desc())))
+    Err((status, reason(&described.program, error)))
 }
 
-fn read_variables(fd: i32) -> io::Result<Vec<CString>> {
+fn reason(program: &CString, error: Errno) -> String {
+    let shown = program.to_string_lossy().escape_debug().to_string();
+    let is_there = std::fs::metadata(OsStr::from_bytes(program.as_bytes())).is_ok();
+    match error {
+        // The kernel says the same of a program that is there and names another one that is not.
+        Errno::ENOENT if is_there => {
+            format!("cannot run {shown}: the interpreter or loader that it names does not exist")
+        }
+        error => format!("cannot run {shown}: {}", error.desc()),
+    }
+}
+
+fn read_block(fd: i32) -> io::Result<Vec<u8>> {
     let mut block = Vec::new();
     File::from(sys::adopt(fd)?).read_to_end(&mut block)?;
-    let entries = block.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
-    c_strings(entries.map(<[u8]>::to_vec)).map_err(io::Error::other)
+    Ok(block)
 }
 
-fn c_strings(words: impl Iterator<Item = Vec<u8>>) -> Result<Vec<CString>, std::ffi::NulError> {
-    words.map(CString::new).collect()
+/// What a [`command_block`] describes.
+#[derive(Debug, PartialEq, Eq)]
+struct Described {
+    program: CString,
+    argv: Vec<CString>,
+    variables: Vec<CString>,
 }
 
-/// Executes `argv`; a file that is no program of a known kind is a script for `sh`, as `execvp` has it.
-fn execute(path: &CString, argv: &[CString], variables: &[CString]) -> Errno {
-    let Err(error) = nix::unistd::execve(path, argv, variables);
+impl Described {
+    fn read(block: &[u8]) -> Option<Self> {
+        let items = block.strip_suffix(b"\0")?.split(|&byte| byte == 0);
+        let mut items = items.map(|item| CString::new(item).ok());
+        let count = items.next()??.to_str().ok()?.parse().ok()?;
+        let program = items.next()??;
+        let argv: Vec<CString> = items.by_ref().take(count).collect::<Option<_>>()?;
+        let variables = items.collect::<Option<_>>()?;
+        (argv.len() == count).then_some(Described { program, argv, variables })
+    }
+}
+
+/// Becomes the command; a file that is no program of a known kind is a script for `sh`, as `execvp` has it.
+fn execute(Described { program, argv, variables }: &Described) -> Errno {
+    let Err(error) = nix::unistd::execve(program, argv, variables);
     if error != Errno::ENOEXEC {
         return error;
     }
     let shell = CString::from(c"/bin/sh");
-    let mut script = vec![shell.clone(), path.clone()];
+    let mut script = vec![shell.clone(), program.clone()];
     script.extend(argv.iter().skip(1).cloned());
     let Err(error) = nix::unistd::execve(&shell, &script, variables);
     error
@@ -155,8 +189,23 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_ended_by_nul() {
-        let block = variables_block(&[(b"A".to_vec(), b"x=\ny".to_vec()), (b"B".to_vec(), Vec::new())]);
-        assert_eq!(block, b"A=x=\ny\0B=\0");
+    fn a_described_command_reads_back() {
+        let c = |text: &str| CString::new(text).expect("no NUL byte");
+        let argv = ["cat", "", "a=b\n"].map(OsString::from);
+        let variables = [(b"A".to_vec(), b"x=\ny".to_vec()), (b"B".to_vec(), Vec::new())];
+        let block = command_block("/bin/cat".as_ref(), &argv, &variables).expect("no NUL byte");
+        let all = Described {
+            program: c("/bin/cat"),
+            argv: ["cat", "", "a=b\n"].map(c).into(),
+            variables: ["A=x=\ny", "B="].map(c).into(),
+        };
+        assert_eq!(Described::read(&block), Some(all));
+        let bare = command_block("/bin/cat".as_ref(), &[], &[]).expect("no NUL byte");
+        assert_eq!(bare, b"0\0/bin/cat\0");
+        assert!(Described::read(&bare).is_some_and(|described| described.argv.is_empty()));
+        assert_eq!(command_block("x".as_ref(), &["a\0b".into()], &[]), None);
+        for cut in [&b""[..], b"\0", b"2\0/bin/cat\0cat\0", b"x\0/bin/cat\0", b"1\0/bin/cat\0cat"] {
+            assert_eq!(Described::read(cut), None, "{cut:?}");
+        }
     }
 }

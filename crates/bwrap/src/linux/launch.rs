@@ -10,10 +10,11 @@
 //! bubblewrap itself, so that a Palisade that is killed before the release leaves it waiting for the kill rather
 //! than reading an end of file and starting the command.
 
-use super::entry::{Entry, is_variable_name, variables_block};
+use super::entry::{Entry, command_block, is_variable_name};
 use super::listeners::bind_inside;
 use super::program::Program;
 use super::sys::{self, Signals};
+use crate::MOST_ARGUMENTS;
 use nix::sys::signal::Signal;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
@@ -83,6 +84,12 @@ pub enum LaunchError {
     /// What bubblewrap wrote about itself was not understood.
     #[error("bubblewrap's status was not understood: {0:?}")]
     Status(String),
+    /// Without an entry the words of the command are arguments of bubblewrap's.
+    #[error(
+        "the command's {0} words, its variables and the file rules together are more than the \
+         {MOST_ARGUMENTS} arguments that bubblewrap takes"
+    )]
+    TooManyWords(usize),
     /// The sandbox's namespaces cannot be entered from outside.
     #[error("the sandbox's network namespace cannot be entered from outside: {0}")]
     Namespaces(io::Error),
@@ -138,7 +145,7 @@ pub fn launch(launch: Launch<'_>) -> Result<Held, LaunchError> {
         .map_err(|error| failed("making the status pipe")(error.into()))?;
     let arguments = memory_file("palisade-arguments", &nul_ended(launch.arguments))?;
     let filter = memory_file("palisade-filter", launch.filter)?;
-    let entry = launch.entry.map(|entry| EntryFiles::make(entry, launch.variables)).transpose()?;
+    let entry = launch.entry.map(|entry| EntryFiles::make(entry, &launch)).transpose()?;
 
     let mut keep: Vec<i32> =
         vec![arguments.as_raw_fd(), filter.as_raw_fd(), status_in.as_raw_fd(), block.as_raw_fd()];
@@ -148,7 +155,10 @@ pub fn launch(launch: Launch<'_>) -> Result<Held, LaunchError> {
     for (option, fd) in ["--args", "--seccomp", "--json-status-fd", "--block-fd"].iter().zip(&keep) {
         command.arg(option).arg(fd.to_string());
     }
-    command.arg("--").args(inner_argv(launch.program, launch.argv, entry.as_ref()));
+    command.arg("--").args(match &entry {
+        Some(files) => files.argv(),
+        None => bare_argv(launch.program, launch.argv, launch.arguments.len())?,
+    });
     let [stdin, stdout, stderr] = launch.stdio;
     command.stdin(stdin).stdout(stdout).stderr(stderr);
     let signals = if entry.is_some() { Signals::ForTheCommand } else { Signals::ForBoth };
@@ -358,29 +368,36 @@ impl Drop for Running {
 /// What an entry needs open.
 struct EntryFiles<'a> {
     entry: &'a Entry,
-    variables: File,
+    command: File,
 }
 
 impl<'a> EntryFiles<'a> {
-    fn make(entry: &'a Entry, variables: &[(Vec<u8>, Vec<u8>)]) -> Result<Self, LaunchError> {
+    fn make(entry: &'a Entry, launch: &Launch<'_>) -> Result<Self, LaunchError> {
         let valid = |(name, _): &&(Vec<u8>, Vec<u8>)| is_variable_name(&OsString::from_vec(name.clone()));
-        let variables: Vec<_> = variables.iter().filter(valid).cloned().collect();
-        Ok(EntryFiles { entry, variables: memory_file("palisade-variables", &variables_block(&variables))? })
+        let variables: Vec<_> = launch.variables.iter().filter(valid).cloned().collect();
+        let block = command_block(&launch.program, &launch.argv, &variables)
+            .ok_or_else(|| failed("passing the command on")(io::ErrorKind::InvalidInput.into()))?;
+        Ok(EntryFiles { entry, command: memory_file("palisade-command", &block)? })
     }
 
     fn descriptors(&self) -> [i32; 2] {
-        [self.entry.file.as_raw_fd(), self.variables.as_raw_fd()]
+        [self.entry.file.as_raw_fd(), self.command.as_raw_fd()]
+    }
+
+    fn argv(&self) -> Vec<OsString> {
+        let [entry, command] = self.descriptors();
+        self.entry.argv(entry, command)
     }
 }
 
-fn inner_argv(program: OsString, argv: Vec<OsString>, entry: Option<&EntryFiles<'_>>) -> Vec<OsString> {
-    match entry {
-        Some(files) => {
-            let [file, variables] = files.descriptors();
-            files.entry.argv(file, variables, program, argv)
-        }
-        None => std::iter::once(program).chain(argv.into_iter().skip(1)).collect(),
+/// The command as bubblewrap itself is to start it, besides `others` arguments from the descriptor.
+fn bare_argv(program: OsString, argv: Vec<OsString>, others: usize) -> Result<Vec<OsString>, LaunchError> {
+    /// bubblewrap's name, four options with their descriptors, and `--`.
+    const OWN: usize = 10;
+    if argv.len() + others + OWN > MOST_ARGUMENTS {
+        return Err(LaunchError::TooManyWords(argv.len()));
     }
+    Ok(std::iter::once(program).chain(argv.into_iter().skip(1)).collect())
 }
 
 /// The writing end for us, and a descriptor for bubblewrap that reads *and* writes, so that it never sees an end.
