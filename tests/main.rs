@@ -2,5 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod environment;
 mod files;
+mod input;
+mod many;
 mod network;
+mod work;

@@ -189,19 +189,11 @@ fn a_deny_outside_every_writable_directory_needs_nothing() {
 #[test]
 fn what_the_user_makes_meanwhile_at_a_missing_path_stays() {
     let Some(project) = project() else { return };
-    let run =
-        project.run().options(["--deny-write", "later.conf"]).options(["-c", "echo started; read -r line"]);
-    let mut command = run.into_command();
-    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-    let mut child = command.spawn().expect("palisade starts");
-    let mut stdout = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut first = String::new();
-    std::io::BufRead::read_line(&mut stdout, &mut first).expect("a line");
-    assert_eq!(first, "started\n");
+    let command = project.run().options(["--deny-write", "later.conf"]).start("echo started", "");
+    assert_eq!(command.first(), "started");
     // As an editor saves: a new file, renamed over whatever is there.
     let theirs = project.write("theirs", "theirs\n");
     std::fs::rename(theirs, project.root().join("later.conf")).expect("own directory");
-    drop(child.stdin.take());
-    child.wait().expect("it ends");
+    assert_eq!(command.end().1, "");
     assert_eq!(project.read("later.conf"), "theirs\n");
 }

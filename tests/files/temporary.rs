@@ -35,26 +35,15 @@ fn it_is_private_writable_and_gone_afterwards() {
 fn each_command_has_its_own() {
     let Some(project) = Project::where_it_works() else { return };
     let first = said(&project.line("echo $TMPDIR").ok());
-    let mut command = project
-        .run()
-        .options(["-c", "echo $TMPDIR; echo mine > $TMPDIR/f; read -r line; cat $TMPDIR/f"])
-        .into_command();
-    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-    let mut running = command.spawn().expect("palisade starts");
-    let mut stdout = std::io::BufReader::new(running.stdout.take().expect("a pipe"));
-    let mut theirs = String::new();
-    std::io::BufRead::read_line(&mut stdout, &mut theirs).expect("a line");
-    let theirs = theirs.trim_end();
-    assert_ne!(first, Path::new(theirs));
-    let run = project.run().env("THEIRS", theirs).line("echo $TMPDIR; echo evil > $THEIRS/f; rm -rf $THEIRS");
-    assert_ne!(said(&run), Path::new(theirs));
+    let other = project.run().start("echo mine > $TMPDIR/f; echo $TMPDIR", "cat $TMPDIR/f");
+    let theirs = PathBuf::from(other.first());
+    assert_ne!(first, theirs);
+    let run =
+        project.run().env("THEIRS", &theirs).line("echo $TMPDIR; echo evil > $THEIRS/f; rm -rf $THEIRS");
+    assert_ne!(said(&run), theirs);
     assert!(run.stderr.contains("Read-only file system"), "{run:#?}");
-    drop(running.stdin.take());
-    let mut rest = String::new();
-    std::io::Read::read_to_string(&mut stdout, &mut rest).expect("text");
-    assert_eq!(rest, "mine\n");
-    assert!(running.wait().expect("it ends").success());
-    assert!(!Path::new(theirs).exists());
+    assert_eq!(other.end(), (Some(0), "mine\n".to_owned()));
+    assert!(!theirs.exists());
 }
 
 /// A socket's path has 107 bytes at most. Where `TMPDIR` of the caller is long, the command's is not.

@@ -7,6 +7,7 @@
 mod origin;
 mod project;
 mod run;
+mod started;
 mod tools;
 mod tree;
 mod wait;
@@ -14,6 +15,7 @@ mod wait;
 pub use origin::Origin;
 pub use project::Project;
 pub use run::{Palisade, Run};
+pub use started::Started;
 pub use tools::{Tools, works_here};
 pub use tree::Tree;
 pub use wait::eventually;

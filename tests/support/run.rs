@@ -97,7 +97,7 @@ impl Palisade {
         words.extend(arguments.next().map(ToOwned::to_owned));
         words.push("--json=9".into());
         words.extend(arguments.map(ToOwned::to_owned));
-        let mut command = Command::new("sh");
+        let mut command = Command::new("/bin/sh");
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(directory) = self.command.get_current_dir() {
             command.current_dir(directory);

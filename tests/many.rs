@@ -1,0 +1,155 @@
+//! Many commands at once, in one root: all succeed, none disturbs another, and nothing is left behind.
+//!
+//! Other tests run meanwhile. So what is looked for afterwards is what these commands said they had, and what
+//! only theirs can hold.
+
+use palisade_tests::{Project, Run, eventually};
+use serde_json::json;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const MANY: usize = 50;
+
+/// Prints `TMPDIR`, then what it wrote there and in the root. Its missing protected files are covered meanwhile.
+fn line(number: usize) -> String {
+    format!(
+        "echo $TMPDIR; echo {number} > out-{number}; echo {number} > $TMPDIR/f; cat out-{number} $TMPDIR/f; \
+         mkdir -p closed/{number} && chmod 000 closed/{number} && rmdir closed/{number}; \
+         echo evil 2> /dev/null > later.conf && echo later; mkdir sub 2> /dev/null && echo sub; true"
+    )
+}
+
+fn rules() -> serde_json::Value {
+    json!({ "filesystem": { "denyWrite": ["later.conf", "sub/later.conf"], "denyRead": ["secret"] } })
+}
+
+/// Whether a process is at work in the project: one whose working directory is there, or that names it.
+fn is_at_work(project: &Project) -> Option<String> {
+    let base = std::fs::canonicalize(project.base()).expect("it exists");
+    let processes = std::fs::read_dir("/proc").expect("there is a /proc").flatten().map(|entry| entry.path());
+    let own = std::process::id().to_string();
+    processes
+        .filter(|process| process.file_name().is_some_and(|name| *name != *own))
+        .find(|process| {
+            let is_below = std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&base));
+            let words = std::fs::read(process.join("cmdline")).unwrap_or_default();
+            is_below || String::from_utf8_lossy(&words).contains(&base.display().to_string())
+        })
+        .map(|process| process.display().to_string())
+}
+
+/// What is left when all have ended: the files that they were to make, and nothing else anywhere.
+#[track_caller]
+fn assert_nothing_is_left(project: &Project, temporaries: &[PathBuf]) {
+    let distinct: HashSet<&PathBuf> = temporaries.iter().collect();
+    assert_eq!(distinct.len(), MANY, "each has its own directory: {temporaries:?}");
+    for temporary in temporaries {
+        assert!(temporary.is_absolute() && !temporary.exists(), "{}", temporary.display());
+        let above = temporary.parent().expect("it lies in Palisade's own");
+        assert!(above.starts_with("/tmp") && !above.exists(), "{}", above.display());
+    }
+    let mut made: Vec<String> = (0..MANY).map(|number| format!("out-{number}")).collect();
+    made.extend(["closed".to_owned(), "secret".to_owned()]);
+    made.sort();
+    assert_eq!(project.tree(), made);
+    assert_eq!(std::fs::read_dir(project.home()).expect("own directory").count(), 0);
+    // The last of them are zombies until whoever inherited them has looked.
+    eventually("no process is at work in the project", || is_at_work(project).is_none());
+}
+
+/// The temporary directory that a command named, after making sure that it did all its work.
+#[track_caller]
+fn worked(number: usize, stdout: &str) -> PathBuf {
+    let (temporary, rest) = stdout.split_once('\n').unwrap_or_default();
+    assert_eq!(rest, format!("{number}\n{number}\n"), "{stdout}");
+    temporary.into()
+}
+
+#[test]
+fn fifty_programs_at_once_in_one_root_all_succeed_and_leave_nothing() {
+    let Some(project) = Project::where_it_works() else { return };
+    let project = Arc::new(project);
+    project.write("secret", "");
+    let all: Vec<_> = (0..MANY)
+        .map(|number| {
+            let project = Arc::clone(&project);
+            std::thread::spawn(move || project.run().sandbox(rules()).line(line(number)))
+        })
+        .collect();
+    let runs: Vec<Run> = all.into_iter().map(|run| run.join().expect("no panic")).collect();
+    let temporaries: Vec<PathBuf> = runs
+        .iter()
+        .enumerate()
+        .map(|(number, run)| {
+            assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{number}: {run:#?}");
+            worked(number, &run.stdout)
+        })
+        .collect();
+    assert_nothing_is_left(&project, &temporaries);
+}
+
+/// The same through the library: one process, one [`palisade::Sandbox`].
+#[test]
+fn fifty_commands_of_one_sandbox_all_succeed_and_leave_nothing() {
+    let Some(project) = Project::where_it_works() else { return };
+    project.write("secret", "");
+    let literal = |name: &str| palisade_policy::FileRule {
+        pattern: palisade_policy::PathPattern::literal(
+            palisade_policy::AbsPath::try_from(project.root().join(name).as_path()).expect("absolute"),
+        ),
+        origin: palisade_policy::Origin::flag("--test", name),
+    };
+    let mut policy = palisade_policy::Policy::default();
+    policy.files.deny_write = vec![literal("later.conf"), literal("sub/later.conf")];
+    policy.files.deny_read = vec![literal("secret")];
+    let roots = vec![project.root()];
+    let sandbox =
+        palisade::Sandbox::create(palisade::Options { policy, roots, ..palisade::Options::default() });
+    let sandbox = Arc::new(sandbox.expect("the sandbox works here"));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let outcomes = runtime.expect("a runtime").block_on(async {
+        let run = |number| {
+            let sandbox = Arc::clone(&sandbox);
+            let command = palisade::Command::Shell(line(number).into());
+            let request = palisade::Request::new(command, project.root());
+            tokio::spawn(async move { sandbox.run(request).await })
+        };
+        let mut outcomes = Vec::new();
+        for running in (0..MANY).map(run).collect::<Vec<_>>() {
+            outcomes.push(running.await.expect("no panic"));
+        }
+        outcomes
+    });
+    let mut temporaries = Vec::new();
+    for (number, outcome) in outcomes.into_iter().enumerate() {
+        let outcome = outcome.unwrap_or_else(|error| panic!("{number}: {error}"));
+        let stderr = String::from_utf8_lossy(&outcome.stderr.bytes);
+        assert_eq!((outcome.status, stderr.as_ref()), (0, ""), "{number}");
+        temporaries.push(worked(number, &String::from_utf8_lossy(&outcome.stdout.bytes)));
+    }
+    let shared: HashSet<&Path> = temporaries.iter().filter_map(|temporary| temporary.parent()).collect();
+    assert_eq!(shared.len(), 1, "one sandbox has one directory");
+    for temporary in &temporaries {
+        assert!(!temporary.exists(), "the command's directory goes with the command");
+    }
+    drop(sandbox);
+    assert_nothing_is_left(&project, &temporaries);
+}
+
+/// What one command leaves running ends with it, and takes nobody else along.
+#[test]
+fn a_command_that_ends_leaves_others_alone() {
+    let Some(project) = Project::where_it_works() else { return };
+    let other = project
+        .run()
+        .sandbox(rules())
+        .start("echo started; echo kept > $TMPDIR/f", "cat $TMPDIR/f; echo evil > later.conf");
+    for _ in 0..5 {
+        project.run().sandbox(rules()).line("sleep 600 & sleep 600 & true").ok();
+    }
+    assert_eq!(project.tree(), ["later.conf", "sub"], "what the other command needs still stands");
+    assert_eq!(other.end(), (Some(1), "kept\n".to_owned()));
+    assert_eq!(project.tree(), [""; 0]);
+    eventually("no process is at work in the project", || is_at_work(&project).is_none());
+}
