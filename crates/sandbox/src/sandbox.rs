@@ -5,7 +5,7 @@ use crate::environment::{self, ProxyPorts, Scene};
 use crate::error::{Error, system};
 use crate::launcher::Launcher;
 use crate::outcome::Outcome;
-use crate::probe::{self, probe};
+use crate::probe::{self, Cause, probe};
 use crate::process::{Process, Standing};
 use crate::profile::{self, Backend};
 use crate::request::{Request, Stream, program_and_argv, real_root};
@@ -21,7 +21,7 @@ use std::io::PipeReader;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, OnceLock};
 
 /// How often a command's paths may change under the resolver before it gives up.
 const MOST_RESOLVES: usize = 8;
@@ -50,7 +50,7 @@ pub(crate) struct Shared {
     network: Arc<NetworkPolicy>,
     entry: Option<Entry>,
     bwrap: Program,
-    filter: Vec<u8>,
+    filter: Arc<OnceLock<Result<Vec<u8>, Cause>>>,
     guards: ProcGuards,
     scratch: Scratch,
     lookup: Arc<Lookup>,
@@ -64,19 +64,21 @@ impl Sandbox {
     pub fn create(options: Options) -> Result<Self, Error> {
         let launcher = Launcher::start()?;
         let unix_sockets = options.policy.network.unix_sockets;
-        // What takes longest here is done by the other thread meanwhile.
-        let prepared = launcher
-            .begin(move || (probe::filter(unix_sockets), proc_guards(rustix::process::geteuid().is_root())));
+        let guards = launcher.begin(|| proc_guards(rustix::process::geteuid().is_root()));
+        // Takes longest, and is needed last: by the launch, which is done by the same thread.
+        let filter = Arc::new(OnceLock::new());
+        let made = Arc::clone(&filter);
+        launcher.later(move || drop(made.set(probe::filter(unix_sockets))));
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
         let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map_err(Error::Unavailable)?;
         let scratch = Scratch::create()?;
-        let (filter, guards) = prepared.recv().map_err(|_| Launcher::has_ended())?;
+        let guards = guards.recv().map_err(|_| Launcher::has_ended())?;
         let shared = Shared {
             network: Arc::new(options.policy.network.clone()),
             policy: options.policy,
             entry: options.entry,
             bwrap,
-            filter: filter.map_err(Error::Unavailable)?,
+            filter,
             guards: guards.map_err(system("reading /proc"))?,
             scratch,
             lookup: Arc::new(Lookup::system()),
@@ -157,10 +159,12 @@ impl Sandbox {
     ) -> Result<Result<(Held, Listen), LaunchError>, Error> {
         let shared = Arc::clone(&self.shared);
         let job = move || {
+            let filter = shared.filter.get().ok_or_else(Launcher::has_ended)?;
+            let filter = filter.as_ref().map_err(|cause| Error::Unavailable(cause.clone()))?;
             let held = launch(Launch {
                 bwrap: &shared.bwrap,
                 arguments: &plan.arguments,
-                filter: &shared.filter,
+                filter,
                 program,
                 argv,
                 entry: shared.entry.as_ref(),
@@ -168,9 +172,9 @@ impl Sandbox {
                 stdio,
                 listen: &plan.listen.addresses(),
             });
-            held.map(|held| (held, plan.listen))
+            Ok(held.map(|held| (held, plan.listen)))
         };
-        let launched = self.shared.launcher.run(job).await;
+        let launched = self.shared.launcher.run(job).await?;
         self.shared.swept.call_once(|| self.shared.launcher.later(sweep));
         launched
     }

@@ -42,7 +42,7 @@ mod sweep;
 
 use palisade_policy::AbsPath;
 use remove::{Removed, remove_tree};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fstat, open, openat, statat};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fstat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
@@ -198,7 +198,7 @@ impl CommandDirectory {
 impl CommandDirectory {
     /// Removes the directory if that is done at once; gives it back where something is in it.
     pub(crate) fn remove_if_empty(mut self) -> Option<Self> {
-        match rustix::fs::unlinkat(&self.held.directory, self.name.as_str(), AtFlags::REMOVEDIR) {
+        match unlinkat(&self.held.directory, self.name.as_str(), AtFlags::REMOVEDIR) {
             Ok(()) => {
                 self.is_removed = true;
                 None
@@ -377,6 +377,8 @@ impl Drop for Held {
     fn drop(&mut self) {
         let name = self.path.file_name().unwrap_or_default();
         let removed = match is_still_there(&self.base, name, &self.directory) {
+            // Mostly it is empty by now.
+            Ok(true) if unlinkat(&self.base, name, AtFlags::REMOVEDIR).is_ok() => Ok(Removed::Whole),
             Ok(true) => remove_tree(self.base.as_fd(), name, MOST_STEPS),
             Ok(false) => Ok(Removed::Whole),
             Err(error) => Err(error),
