@@ -166,8 +166,9 @@ struct Answer {
 
 impl Library {
     fn build() -> Result<Self> {
-        cargo::build(&["build", "--release", "--package", "palisade-tests", "--example", "live"], "live")
-            .map(Library)
+        let [program] =
+            cargo::build(&["--release", "--package", "palisade-tests", "--example", "live"], ["live"])?;
+        Ok(Library(program))
     }
 
     fn measure(&self, runs: usize) -> Result<Answer> {

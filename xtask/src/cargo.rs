@@ -27,12 +27,11 @@ pub(crate) fn step(command: &mut Command) -> Result<()> {
     if status.success() { Ok(()) } else { Err(Failure::new(format!("`{text}` failed ({status})"))) }
 }
 
-/// Runs cargo with `arguments` (a `build`, or a `test --no-run`) and answers where the executable of the
-/// target called `target` was put, wherever that is: `CARGO_TARGET_DIR` and the settings of cargo are its own
-/// affair.
-pub(crate) fn build(arguments: &[&str], target: &str) -> Result<PathBuf> {
+/// Runs `cargo build` with `arguments` and answers where the executables of these targets were put, wherever that is:
+/// `CARGO_TARGET_DIR` and the settings of cargo are its own affair.
+pub(crate) fn build<const N: usize>(arguments: &[&str], targets: [&str; N]) -> Result<[PathBuf; N]> {
     let mut command = cargo();
-    command.args(arguments);
+    command.arg("build").args(arguments);
     let text = line(&command);
     eprintln!("xtask: $ {text}");
     let output = command
@@ -44,8 +43,13 @@ pub(crate) fn build(arguments: &[&str], target: &str) -> Result<PathBuf> {
     if !output.status.success() {
         return Err(Failure::new(format!("`{text}` failed")));
     }
-    executable(&String::from_utf8_lossy(&output.stdout), target)
-        .ok_or_else(|| Failure::new(format!("`{text}` made no executable called {target}")))
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let mut executables = targets.map(|_| PathBuf::new());
+    for (target, path) in targets.iter().zip(&mut executables) {
+        *path = executable(&messages, target)
+            .ok_or_else(|| Failure::new(format!("`{text}` made no executable called {target}")))?;
+    }
+    Ok(executables)
 }
 
 /// What `cargo metadata` says with `arguments`.

@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
 
 fn become_palisade(arguments: &[OsString]) -> Result<ExitCode> {
     ensure(Purpose::Run)?;
-    let program = cargo::build(&["build", "--release", "--package", "palisade-cli"], "palisade")?;
+    let [program] = cargo::build(&["--release", "--package", "palisade-cli"], ["palisade"])?;
     // Becoming the program, rather than waiting for it, leaves the terminal, signals and exit code to it
     // alone.
     let error = cargo::leave(&mut Command::new(program)).arg("run").args(arguments).exec();

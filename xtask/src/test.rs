@@ -157,12 +157,15 @@ struct Programs {
 
 impl Programs {
     fn build() -> Result<Self> {
-        let test = ["test", "--no-run", "--package", "palisade-tests", "--test", "integration"];
+        // All of the workspace is named, although two targets are wanted, so that the dependencies have the features
+        // that they have in the unit tests and need not be built once more.
+        let wanted = ["--workspace", "--bin", "palisade", "--test", "integration"];
+        let [palisade, integration] = cargo::build(&wanted, ["palisade", "integration"])?;
         let folder = cargo::target_folder()?.join("xtask");
         fs::create_dir_all(&folder).cannot(format_args!("make the folder {}", folder.display()))?;
         Ok(Programs {
-            integration: cargo::build(&test, "integration")?,
-            palisade: cargo::build(&["build", "--package", "palisade-cli"], "palisade")?,
+            integration,
+            palisade,
             attempt: compile_attempt(&folder.join("attempt"), "-crt-static")?,
             attempt_static: compile_attempt(&folder.join("attempt-static"), "+crt-static")?,
             toolchain: toolchain::sysroot()?,

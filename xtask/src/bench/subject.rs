@@ -99,7 +99,7 @@ pub(super) fn bare_bubblewrap(folder: &Folder) -> Result<Subject> {
 
 /// The command under `palisade run`.
 pub(super) fn palisade(folder: &Folder) -> Result<Subject> {
-    let program = cargo::build(&["build", "--release", "--package", "palisade-cli"], "palisade")?;
+    let [program] = cargo::build(&["--release", "--package", "palisade-cli"], ["palisade"])?;
     Ok(Subject {
         name: PALISADE,
         words: vec![program.into(), "run".into(), "--".into()],
