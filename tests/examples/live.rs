@@ -3,6 +3,7 @@
 //! `live N` runs `true` N times with its output captured, as the host of a library does, and prints
 //! `live SECONDS_PER_COMMAND PEAK_RSS_KIB`: the median, and the most memory that this process ever held. It compares
 //! nothing; the bench does that.
+#![forbid(unsafe_code)]
 
 use palisade::{Command, Error, Options, Request, Sandbox};
 use std::path::Path;
@@ -10,7 +11,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 fn main() -> ExitCode {
-    let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).filter(|&count| count > 0);
+    let count = std::env::args_os().nth(1);
+    let count = count.and_then(|count| count.to_str()?.parse().ok()).filter(|&count| count > 0);
     let Some(count) = count else {
         eprintln!("usage: live N, where N is how many commands to run");
         return ExitCode::from(2);

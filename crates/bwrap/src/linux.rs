@@ -1,8 +1,8 @@
 //! The Linux half: descriptors, namespaces, processes.
 //!
 //! One bubblewrap runs one command; nothing else of Palisade's runs inside. What the pieces assume of the
-//! attacker stands in each: [`launch`] (descriptors and lifetime), [`listeners`](bind_inside) (namespaces),
-//! [`proc_guards`] (`/proc`), [`Program`] (planted programs), [`entry`] (the command's first moment).
+//! attacker stands in each: [`launch()`] (descriptors and lifetime), [`listeners`](bind_inside) (namespaces),
+//! [`proc_guards()`] (`/proc`), [`Program`] (planted programs), [`entry`] (the command's first moment).
 //! All `unsafe` code of the crate is in `sys`.
 
 pub mod entry;

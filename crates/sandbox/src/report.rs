@@ -3,7 +3,7 @@
 //! - [`Neutraliser`] passes a captured output on and takes the life out of every `<sandbox_violations>` tag
 //!   that the command printed itself.
 //! - [`stderr_violations`] reads file violations from the errors that a command wrote.
-//! - [`block`] and [`plain`] write violations down: for the model that reads the output, for a person at a
+//! - [`block()`] and [`plain()`] write violations down: for the model that reads the output, for a person at a
 //!   terminal.
 //!
 //! The attacker writes every byte that comes in here, chooses where the chunks end, and is believed in

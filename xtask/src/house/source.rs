@@ -14,7 +14,10 @@ use std::path::{Path, PathBuf};
 const MOST_LINES: usize = 600;
 
 /// Files that may be longer, with the reason.
-const LONG_FILES: &[(&str, &str)] = &[];
+const LONG_FILES: &[(&str, &str)] = &[(
+    "tests/attempt/attempt.rs",
+    "most of it is the list of system calls to make; it is one file so that it can be handed to the compiler alone",
+)];
 
 /// Words by which code reaches the world outside. Paths are looked for after `std::`, names anywhere.
 const IO_MODULES: &[&str] = &["env", "fs", "process", "thread"];
