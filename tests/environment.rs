@@ -287,9 +287,11 @@ fn no_variable_and_no_file_changes_what_a_line_means() {
         ("PS4", "$(touch \"$MARK\")"),
         ("PROMPT_COMMAND", "touch \"$MARK\""),
         ("PYTHONSTARTUP", evil.to_str().expect("text")),
+        ("SHELL", evil.to_str().expect("text")),
+        ("SHELL", "/none/such"),
     ] {
         let run = project.run().env("MARK", &mark).env(name, value);
-        let run = run.env("SHELLOPTS", if name == "PS4" { "xtrace" } else { value });
+        let run = if name == "PS4" { run.env("SHELLOPTS", "xtrace") } else { run };
         let run = run.line("ls . > /dev/null; echo {a,b} none*such; set -o | grep -c posix.*off; [[ x == @(x|y) ]] && echo glob");
         assert_eq!(run.stdout, "a b none*such\n1\nglob\n", "{name}: {run:#?}");
         assert_eq!(run.stderr, "", "{name}");

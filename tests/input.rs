@@ -283,6 +283,7 @@ fn a_pattern_that_cannot_be_read_is_named_with_its_option() {
         ("--deny-host", "a..b".into(), "a..b"),
         ("--deny-read", "a[b".into(), "a[b"),
         ("--deny-read", "~root/x".into(), "~root/x"),
+        ("--deny-read", "~/**.kdbx".into(), "~/**.kdbx"),
         ("--deny-read", "x".repeat(5_000).into(), "--deny-read"),
         ("--deny-read", "*".repeat(200).into(), "--deny-read"),
         ("--deny-read", OsString::from_vec(b"\xff*".to_vec()), "UTF-8"),

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod cases;
 mod environment;
 mod files;
 mod input;

@@ -137,6 +137,35 @@ fn fifty_commands_of_one_sandbox_all_succeed_and_leave_nothing() {
     assert_nothing_is_left(&project, &temporaries);
 }
 
+/// The kernel ends bubblewrap with the thread that started it. That thread must not be the caller's.
+#[test]
+fn a_command_outlives_the_thread_that_asked_for_it() {
+    let Some(project) = Project::where_it_works() else { return };
+    let roots = vec![project.root()];
+    let sandbox = palisade::Sandbox::create(palisade::Options { roots, ..palisade::Options::default() });
+    let sandbox = sandbox.expect("the sandbox works here");
+    let variables: Vec<_> = std::env::vars_os().collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let fifo = project.root().join("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).expect("own directory");
+    let request =
+        palisade::Request::new(palisade::Command::Shell("cat fifo; cat; echo end".into()), project.root());
+    let running = std::thread::scope(|scope| {
+        let spawn = scope.spawn(|| runtime.block_on(sandbox.spawn(request)));
+        spawn.join().expect("no panic").expect("it starts")
+    });
+    std::fs::write(&fifo, "started\n").expect("the command reads it");
+    let outcome = runtime.block_on(running.wait()).expect("it ends");
+    // Nothing is on its standard input, and it does not wait for anything there.
+    assert_eq!((outcome.status, outcome.stdout.bytes.as_slice()), (0, &b"started\nend\n"[..]));
+    assert_eq!(
+        std::env::vars_os().collect::<Vec<_>>(),
+        variables,
+        "the host's own variables are as they were"
+    );
+}
+
 /// What one command leaves running ends with it, and takes nobody else along.
 #[test]
 fn a_command_that_ends_leaves_others_alone() {

@@ -3,6 +3,7 @@
 use super::attempt;
 use palisade_tests::{Project, Tree};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 const READ_ONLY: &str = "Read-only file system";
@@ -154,6 +155,80 @@ fn nothing_on_this_machine_is_writable_but_the_root_the_temporary_directory_and_
     let not_ours = |path: &&str| *path != temporary && !path.starts_with(&root);
     assert_eq!(writable.lines().find(not_ours), None, "{run:#?}");
     assert!(writable.contains(temporary), "the search finds what is writable: {run:#?}");
+}
+
+/// A working directory is where a command starts, and nothing that it may write for that reason.
+#[test]
+fn where_a_command_starts_makes_nothing_writable() {
+    let Some(project) = project() else { return };
+    let before = Tree::of(project.outside());
+    let run =
+        project.run().directory(project.outside()).options(["--root".as_ref(), project.root().as_os_str()]);
+    let run = run.line("pwd; cat f; echo evil > new; echo in > ../root/in");
+    assert_eq!(run.stdout, format!("{}\norig\n", project.outside().display()), "{run:#?}");
+    assert!(run.stderr.contains(READ_ONLY), "{run:#?}");
+    assert_eq!((project.read("in").as_str(), Tree::of(project.outside())), ("in\n", before));
+}
+
+#[test]
+fn one_file_may_be_writable_alone() {
+    let Some(project) = project() else { return };
+    let rules = json!({ "allowWrite": ["../outside/f"] });
+    attempt(&project, rules.clone(), r#"echo more >> "$OUT/f""#).ok();
+    assert_eq!(std::fs::read_to_string(project.outside().join("f")).expect("still there"), "orig\nmore\n");
+    let before = Tree::of(project.outside());
+    for line in [
+        r#"rm -f "$OUT/f""#,
+        r#"mv "$OUT/f" "$OUT/e""#,
+        r#"echo evil > "$OUT/new""#,
+        r#"echo evil > "$OUT/d/g""#,
+    ] {
+        assert_ne!(attempt(&project, rules.clone(), line).status, 0, "{line}");
+        assert_eq!(Tree::of(project.outside()), before, "{line}");
+    }
+}
+
+/// Writable directories one inside the other, beside each other, named twice, and the root's own among them.
+#[test]
+fn writable_directories_may_overlap() {
+    let Some(project) = project() else { return };
+    project.write("a/b/f", "");
+    for allowed in [
+        json!(["."]),
+        json!(["a", "a/b", ".", "a"]),
+        json!(["..", "../outside", "../outside/d"]),
+        json!(["../outside/d", ".."]),
+        json!(["~", "/tmp"]),
+    ] {
+        let line =
+            "echo in > in && echo in > a/in && echo in >> a/b/f && rm -r a/in in && mkdir a/d && rmdir a/d";
+        attempt(&project, json!({ "allowWrite": allowed }), line).ok();
+    }
+    let run =
+        project.run().env("HOME", project.root()).sandbox(json!({ "filesystem": { "allowWrite": ["~"] } }));
+    run.line("echo in > ~/in").ok();
+}
+
+/// What the host's mounts forbid (set-user-id programs, devices, execution) they forbid inside.
+#[test]
+fn the_hosts_mounts_keep_their_flags() {
+    let Some(project) = project() else { return };
+    let flags = |text: &str| -> BTreeMap<String, String> {
+        let fields = text.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        fields
+            .filter_map(|fields| Some(((*fields.get(4)?).to_owned(), (*fields.get(5)?).to_owned())))
+            .collect()
+    };
+    let inside = flags(&project.line("cat /proc/self/mountinfo").ok().stdout);
+    let outside = flags(&std::fs::read_to_string("/proc/self/mountinfo").expect("there is a /proc"));
+    assert!(inside["/"].contains("nosuid") && inside["/"].contains("ro"), "{inside:?}");
+    for (at, has) in inside {
+        let Some(had) = outside.get(&at) else { continue };
+        for flag in ["nosuid", "nodev", "noexec", "nosymfollow"] {
+            let is = |flags: &str| flags.split(',').any(|other| other == flag);
+            assert!(is(&has) || !is(had), "{at} was {had} and is {has}");
+        }
+    }
 }
 
 #[test]
