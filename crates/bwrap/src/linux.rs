@@ -2,7 +2,8 @@
 //!
 //! One bubblewrap runs one command; nothing else of Palisade's runs inside. What the pieces assume of the
 //! attacker stands in each: [`launch()`] (descriptors and lifetime), [`listeners`](bind_inside) (namespaces),
-//! [`proc_guards()`] (`/proc`), [`Program`] (planted programs), [`entry`] (the command's first moment).
+//! [`proc_guards()`] (`/proc`), [`Program`] (planted programs), [`entry`] (the command's first moment), [`Warden`]
+//! (the end of Palisade itself).
 //! All `unsafe` code of the crate is in `sys`.
 
 pub mod entry;
@@ -11,6 +12,7 @@ mod listeners;
 mod proc_guards;
 mod program;
 mod sys;
+mod warden;
 
 pub use entry::Entry;
 pub use launch::{Ended, Held, Launch, LaunchError, Running, launch};
@@ -18,3 +20,4 @@ pub use listeners::bind_inside;
 pub use proc_guards::{ProcGuards, proc_guards};
 pub use program::{Program, ProgramError};
 pub use sys::duplicate_inherited;
+pub use warden::Warden;

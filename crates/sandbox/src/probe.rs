@@ -11,7 +11,7 @@ pub use cause::Cause;
 use crate::scratch::Scratch;
 use cause::Facts;
 use palisade_bwrap::filter::{Arch, Filter, FilterError, program};
-use palisade_bwrap::linux::{Ended, Launch, LaunchError, Program, ProgramError, launch, proc_guards};
+use palisade_bwrap::linux::{Ended, Launch, LaunchError, Program, ProgramError, Warden, launch, proc_guards};
 use palisade_bwrap::{Mounts, Setting, arguments};
 use palisade_policy::{AbsPath, Confinement, FileSets, NetworkPolicy};
 use std::collections::BTreeMap;
@@ -99,8 +99,11 @@ fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
 }
 
 fn run(bwrap: &Program, arguments: &[Vec<u8>], filter: &[u8], stderr: Stdio) -> Result<Ended, LaunchError> {
+    let failed = |doing| move |error| LaunchError::System { doing, error };
+    let warden = Warden::start().map_err(failed("starting the warden"))?;
     let held = launch(Launch {
         bwrap,
+        warden: &warden,
         arguments,
         filter,
         program: "/bin/sh".into(),
@@ -111,7 +114,7 @@ fn run(bwrap: &Program, arguments: &[Vec<u8>], filter: &[u8], stderr: Stdio) -> 
         listen: &[SocketAddr::from((Ipv4Addr::LOCALHOST, 1))],
     })?;
     let ended = held.release()?.finish();
-    ended.map_err(|error| LaunchError::System { doing: "waiting for the probe", error })
+    ended.map_err(failed("waiting for the probe"))
 }
 
 /// What `bwrap --version` says, without the name; empty when it says nothing.

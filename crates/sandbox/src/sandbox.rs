@@ -12,7 +12,7 @@ use crate::request::{Request, Stream, program_and_argv, real_root};
 use crate::resolve::{Places, Resolved, resolve};
 use crate::scratch::{CommandDirectory, Scratch};
 use nix::unistd::Pid;
-use palisade_bwrap::linux::{Entry, Held, Launch, LaunchError, ProcGuards, Program, launch, proc_guards};
+use palisade_bwrap::linux::{Entry, Held, Launch, LaunchError, ProcGuards, Program, Warden, launch, proc_guards};
 use palisade_bwrap::{Mounts, Setting, arguments};
 use palisade_policy::{Access, Confinement, Effect, Endpoint, FileSets, Host, NetworkPolicy, Policy};
 use palisade_proxy::{Listeners, Lookup, Proxy};
@@ -55,6 +55,7 @@ pub(crate) struct Shared {
     scratch: Scratch,
     lookup: Arc<Lookup>,
     launcher: Launcher,
+    warden: Warden,
     swept: Once,
 }
 
@@ -72,6 +73,7 @@ impl Sandbox {
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
         let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map_err(Error::Unavailable)?;
         let scratch = Scratch::create()?;
+        let warden = Warden::start().map_err(system("starting the warden"))?;
         let guards = guards.recv().map_err(|_| Launcher::has_ended())?;
         let shared = Shared {
             network: Arc::new(options.policy.network.clone()),
@@ -83,6 +85,7 @@ impl Sandbox {
             scratch,
             lookup: Arc::new(Lookup::system()),
             launcher,
+            warden,
             swept: Once::new(),
         };
         Ok(Sandbox { shared: Arc::new(shared) })
@@ -163,6 +166,7 @@ impl Sandbox {
             let filter = filter.as_ref().map_err(|cause| Error::Unavailable(cause.clone()))?;
             let held = launch(Launch {
                 bwrap: &shared.bwrap,
+                warden: &shared.warden,
                 arguments: &plan.arguments,
                 filter,
                 program,

@@ -6,7 +6,8 @@
 //! command takes effect in it.
 //!
 //! Lifetime. The kernel kills bubblewrap when the *thread* that launched it ends (so launch from one that lives
-//! as long as the sandbox), and with bubblewrap everything inside. The block descriptor is open for writing in
+//! as long as the sandbox), and with bubblewrap everything inside, once the command has started; until then the
+//! [warden](super::Warden) has to. The block descriptor is open for writing in
 //! bubblewrap itself, so that a Palisade that is killed before the release leaves it waiting for the kill rather
 //! than reading an end of file and starting the command.
 
@@ -14,6 +15,7 @@ use super::entry::{Entry, command_block, is_variable_name};
 use super::listeners::bind_inside;
 use super::program::Program;
 use super::sys::{self, Signals};
+use super::warden::{Warden, Watch};
 use crate::MOST_ARGUMENTS;
 use nix::sys::signal::Signal;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -25,8 +27,8 @@ use std::io::{self, Read, Seek, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -45,6 +47,8 @@ const LONGEST_STATUS: usize = 4096;
 pub struct Launch<'a> {
     /// The bubblewrap to use.
     pub bwrap: &'a Program,
+    /// Who ends the sandbox if this process is killed.
+    pub warden: &'a Warden,
     /// Its arguments, without the command.
     pub arguments: &'a [Vec<u8>],
     /// The seccomp program.
@@ -122,6 +126,8 @@ pub struct Running {
     /// Whether the command has been seen.
     has_started: AtomicBool,
     reaped: bool,
+    /// Ends when nothing of the sandbox is left.
+    _watch: Watch,
 }
 
 /// How a command ended.
@@ -162,11 +168,12 @@ pub fn launch(launch: Launch<'_>) -> Result<Held, LaunchError> {
     let [stdin, stdout, stderr] = launch.stdio;
     command.stdin(stdin).stdout(stdout).stderr(stderr);
     let signals = if entry.is_some() { Signals::ForTheCommand } else { Signals::ForBoth };
-    sys::prepare_child(&mut command, keep, signals);
+    let watch = launch.warden.watch_over();
+    sys::prepare_child(&mut command, keep, signals, (watch.socket(), watch.launch));
     let child = command.spawn().map_err(failed("starting bubblewrap"))?;
     drop((command, status_in, block, entry));
 
-    let mut running = Running::adopt(child, File::from(status))?;
+    let mut running = Running::adopt(child, File::from(status), watch)?;
     running.init = rustix::process::pidfd_open(running.find_init()?, PidfdFlags::empty())
         .map_err(|error| failed("opening the sandbox's first process")(error.into()))?;
     let listeners = bind_inside(running.init_pid, launch.listen).map_err(LaunchError::Namespaces)?;
@@ -194,7 +201,7 @@ impl Held {
 }
 
 impl Running {
-    fn adopt(bwrap: Child, status: File) -> Result<Self, LaunchError> {
+    fn adopt(bwrap: Child, status: File, watch: Watch) -> Result<Self, LaunchError> {
         let doing = failed("opening bubblewrap's process");
         let pid = Pid::from_child(&bwrap);
         let handle =
@@ -210,6 +217,7 @@ impl Running {
             unread: Vec::new(),
             has_started: AtomicBool::new(false),
             reaped: false,
+            _watch: watch,
         })
     }
 
@@ -218,9 +226,8 @@ impl Running {
         let line = match self.read_status_line(Instant::now() + SET_UP_TIME)? {
             Some(line) => line,
             None => {
-                let status = self.bwrap.wait().map_err(failed("waiting for bubblewrap"))?;
-                self.reaped = true;
-                return Err(LaunchError::Ended(status.code().unwrap_or(-1)));
+                let status = self.reap().map_err(failed("waiting for bubblewrap"))?;
+                return Err(LaunchError::Ended(status.and_then(|status| status.code()).unwrap_or(-1)));
             }
         };
         let pid = number_in(&line, "child-pid");
@@ -329,11 +336,10 @@ impl Running {
     /// kills the sandbox's first process and its whole process namespace. Does not block once
     /// [`ended`](Self::ended) is readable and, after [`kill_rest`](Self::kill_rest), [`emptied`](Self::emptied) too.
     pub fn finish(mut self) -> io::Result<Ended> {
-        let status = self.bwrap.wait()?;
-        self.reaped = true;
+        let status = self.reap()?;
         self.kill_rest();
         wait_readable(self.init.as_fd(), Instant::now() + SET_UP_TIME)?;
-        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        if let Some(signal) = status.and_then(|status| status.signal()) {
             return Ok(Ended::Killed(signal));
         }
         let mut rest = std::mem::take(&mut self.unread);
@@ -342,6 +348,16 @@ impl Running {
             Some(code) => Ended::Exit(code),
             None => Ended::NotStarted,
         })
+    }
+
+    /// Waits for bubblewrap's end. Its status is lost where the host ignores SIGCHLD; the command's is not.
+    fn reap(&mut self) -> io::Result<Option<ExitStatus>> {
+        let status = match self.bwrap.wait() {
+            Err(error) if error.raw_os_error() == Some(nix::libc::ECHILD) => None,
+            status => Some(status?),
+        };
+        self.reaped = true;
+        Ok(status)
     }
 
     /// Kills what the command, which has ended, left running.
@@ -359,7 +375,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         if !self.reaped {
             self.kill();
-            let _ = self.bwrap.wait();
+            let _ = self.reap();
             let _ = wait_readable(self.init.as_fd(), Instant::now() + SET_UP_TIME);
         }
     }

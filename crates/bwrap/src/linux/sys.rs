@@ -2,6 +2,7 @@
 //! process with several threads may call only what is safe in a signal handler.
 #![allow(unsafe_code, reason = "fork, descriptor passing and signal dispositions have no safe wrapper")]
 
+use super::warden::MOST_SANDBOXES;
 use nix::libc::{self, c_int};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::socket::SockaddrLike;
@@ -40,23 +41,39 @@ pub(super) enum Signals {
 }
 
 /// Has the child, between `fork` and `exec`, keep only 0, 1, 2 and `keep` open, die when the calling *thread*
-/// dies, and lead a process group of its own.
+/// dies, lead a process group of its own, and make that known to the warden at the other end of a socket.
 ///
 /// The group is part of the wall: a signal to one's own process group (`kill 0`) reaches every member of the
 /// same user, inside the process namespace or not. In the caller's group a command could kill its caller.
-pub(super) fn prepare_child(command: &mut Command, keep: Vec<RawFd>, signals: Signals) {
+pub(super) fn prepare_child(
+    command: &mut Command,
+    keep: Vec<RawFd>,
+    signals: Signals,
+    (warden, launch): (BorrowedFd<'_>, u64),
+) {
     let parent = nix::unistd::getpid();
+    let warden = warden.as_raw_fd();
     let in_child = move || {
         die_with(parent)?;
         keep_open_only(&keep)?;
         nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+        notify(warden, Notice { launch, group: nix::unistd::getpid().as_raw() })?;
+        hear_of_children();
         block_only(match signals {
             Signals::ForBoth => &[],
             Signals::ForTheCommand => &FOR_THE_COMMAND,
         })
     };
-    // SAFETY: the closure runs in the forked child and makes system calls only; `keep` was allocated before.
+    // SAFETY: the closure runs in the forked child and makes system calls only; `keep` was allocated before. The
+    // socket's descriptor is open while the caller's borrow lasts; should it be closed by the time of the `fork`,
+    // sending fails.
     unsafe { command.pre_exec(in_child) };
+}
+
+/// bubblewrap waits for its children, which whoever ignores SIGCHLD cannot.
+fn hear_of_children() {
+    // SAFETY: a disposition without a handler.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
 /// Blocks `signals` and nothing else, whatever this process blocks for itself.
@@ -85,7 +102,7 @@ fn keep_open_only(keep: &[RawFd]) -> io::Result<()> {
     // SAFETY: close_range with CLOSE_RANGE_CLOEXEC sets flags on this process's own descriptors, touches no memory.
     let marked = unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     if marked != 0 {
-        mark_each()?;
+        mark_each();
     }
     for &fd in keep {
         // SAFETY: F_SETFD takes an integer; a descriptor that is not open is an error, not undefined.
@@ -97,24 +114,26 @@ fn keep_open_only(keep: &[RawFd]) -> io::Result<()> {
 }
 
 /// Before Linux 5.11 there is no CLOSE_RANGE_CLOEXEC: one call for each descriptor that can be open.
-fn mark_each() -> io::Result<()> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a valid place for the answer.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    for fd in 3..limit.rlim_cur.min(c_int::MAX as u64) as c_int {
-        // SAFETY: as above; descriptors that are not open answer EBADF.
+fn mark_each() {
+    for fd in 3..most_descriptors() {
+        // SAFETY: F_SETFD takes an integer; descriptors that are not open answer EBADF.
         unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
-    Ok(())
+}
+
+/// Every descriptor that can be open has a lower number. (The call fails for no process that exists.)
+fn most_descriptors() -> c_int {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place for the answer.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    limit.rlim_cur.min(c_int::MAX as u64) as c_int
 }
 
 /// Undoes [`Signals::ForTheCommand`] for the command: each of those signals has its default effect again, but those
 /// in `ignored`, which whoever started Palisade wanted ignored (`nohup`). One that has come meanwhile takes
 /// effect now.
 pub(super) fn reset_signals(ignored: u64) -> io::Result<()> {
-    for signal in FOR_THE_COMMAND {
+    for signal in FOR_THE_COMMAND.into_iter().chain([Signal::SIGCHLD]) {
         let stays = signal != Signal::SIGPIPE && ignored >> (signal as c_int - 1) & 1 == 1;
         let disposition = if stays { libc::SIG_IGN } else { libc::SIG_DFL };
         // SAFETY: a disposition without a handler.
@@ -128,7 +147,95 @@ pub(super) fn close_all_others() {
     // SAFETY: the caller uses no descriptor above 2 after this, so none is closed under anybody's feet.
     let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0) };
     if closed != 0 {
-        let _ = mark_each();
+        mark_each();
+    }
+}
+
+/// What the warden is told: the process group of a launch, or 0 when nothing of it is left.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Notice {
+    launch: u64,
+    group: c_int,
+}
+
+fn notify(warden: RawFd, notice: Notice) -> io::Result<()> {
+    // SAFETY: the pointer leads to as many bytes as are sent; a descriptor that is no socket is an error.
+    let sent =
+        unsafe { libc::send(warden, (&raw const notice).cast(), size_of::<Notice>(), libc::MSG_NOSIGNAL) };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Has the warden forget a launch of which nothing is left.
+pub(super) fn forget(warden: BorrowedFd<'_>, launch: u64) -> io::Result<()> {
+    notify(warden.as_raw_fd(), Notice { launch, group: 0 })
+}
+
+/// Forks the warden. Its end is the end of whoever holds the socket returned, or of this process.
+pub(super) fn fork_warden() -> io::Result<(Pid, OwnedFd)> {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+    let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
+    let mut known = Vec::with_capacity(MOST_SANDBOXES);
+    // SAFETY: the child calls only `watch`, which allocates nothing beyond that capacity, and which never returns.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => watch(theirs.as_raw_fd(), &mut known),
+        pid => Ok((Pid::from_raw(pid), ours)),
+    }
+}
+
+/// The warden's whole life.
+fn watch(socket: RawFd, known: &mut Vec<Notice>) -> ! {
+    let _ = nix::unistd::setsid();
+    let _ = rustix::process::chdir(c"/");
+    let _ = SigSet::all().thread_set_mask();
+    close_all_but(socket);
+    while let Some(notice) = next_notice(socket) {
+        known.retain(|other| other.launch != notice.launch);
+        match notice.group {
+            0 => {}
+            _ if known.len() < known.capacity() => known.push(notice),
+            // What cannot be watched over must not be.
+            group => kill_group(group),
+        }
+    }
+    known.iter().for_each(|notice| kill_group(notice.group));
+    // SAFETY: ends the process without running destructors or exit handlers of the parent's program.
+    unsafe { libc::_exit(0) }
+}
+
+/// `None` when nobody is left to send one.
+fn next_notice(socket: RawFd) -> Option<Notice> {
+    loop {
+        let mut notice = Notice::default();
+        // SAFETY: the pointer leads to room for as many bytes as are asked for, and any bytes make a notice.
+        let received = unsafe { libc::recv(socket, (&raw mut notice).cast(), size_of::<Notice>(), 0) };
+        match received {
+            0 => return None,
+            -1 if errno() == libc::EINTR => {}
+            -1 => return None,
+            _ => return Some(notice),
+        }
+    }
+}
+
+fn kill_group(group: c_int) {
+    // SAFETY: `kill` takes integers; a group that is gone is an error.
+    unsafe { libc::kill(-group, libc::SIGKILL) };
+}
+
+/// Closes every other descriptor. Only for a forked process that uses none of them.
+fn close_all_but(kept: RawFd) {
+    for (first, last) in [(0, kept - 1), (kept + 1, c_int::MAX)] {
+        // SAFETY: this process uses none of these descriptors any more; before Linux 5.9 there is no such call.
+        let closed = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+        if closed == 0 {
+            continue;
+        }
+        for fd in first..=last.min(most_descriptors()) {
+            // SAFETY: as above; descriptors that are not open answer EBADF.
+            unsafe { libc::close(fd) };
+        }
     }
 }
 
