@@ -47,12 +47,17 @@ impl Folder {
         self.0.join("work")
     }
 
+    fn temporary(&self) -> PathBuf {
+        self.0.join("temporary")
+    }
+
     fn hidden(&self, is_folder: bool) -> PathBuf {
         self.0.join(if is_folder { "hidden-folder" } else { "hidden-file" })
     }
 
     fn furnish(&self) -> std::io::Result<()> {
         fs::create_dir(self.work())?;
+        fs::create_dir(self.temporary())?;
         fs::create_dir(self.hidden(true))?;
         fs::write(self.hidden(false), "")?;
         for is_folder in [true, false] {
@@ -83,7 +88,7 @@ pub(super) fn bare_bubblewrap(folder: &Folder) -> Result<Subject> {
     words.extend(
         [
             "--unshare-user --disable-userns --unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup",
-            "--die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --proc /proc",
+            "--die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --chmod 1777 /dev/shm --proc /proc",
         ]
         .iter()
         .flat_map(|line| line.split(' '))
@@ -92,8 +97,10 @@ pub(super) fn bare_bubblewrap(folder: &Folder) -> Result<Subject> {
     for (source, at) in proc_binds(folder).cannot("look at /proc")? {
         words.extend(["--ro-bind".into(), source.into(), at.into()]);
     }
-    let work = folder.work().into_os_string();
-    words.extend(["--bind".into(), work.clone(), work.clone(), "--chdir".into(), work, "--".into()]);
+    for writable in [folder.work(), folder.temporary()] {
+        words.extend(["--bind".into(), writable.clone().into(), writable.into()]);
+    }
+    words.extend(["--chdir".into(), folder.work().into(), "--".into()]);
     Ok(Subject { name: "bare bubblewrap", words, folder: folder.work() })
 }
 
