@@ -89,9 +89,21 @@ impl Covers {
     /// way.
     ///
     /// When something real stands at one of them, nothing is held and the caller should resolve again. The
-    /// registry, if it exists, stays as long as the covers do, even where there are none.
-    pub(crate) fn hold(paths: &[AbsPath]) -> Result<Self, CoverError> {
-        Self::hold_in(&REGISTRY, paths)
+    /// registry, if it exists, stays as long as the covers do, even where there are none; with `with_registry` it
+    /// exists from now on. A sandbox that has it bound needs that: looking whether it exists is not enough, since
+    /// another process may remove and make it once more before it is bound.
+    pub(crate) fn hold(paths: &[AbsPath], with_registry: bool) -> Result<Self, CoverError> {
+        let mut covers = Self::hold_in(&REGISTRY, paths)?;
+        if with_registry {
+            covers.keep_registry()?;
+        }
+        Ok(covers)
+    }
+
+    fn keep_registry(&mut self) -> Result<(), CoverError> {
+        self.registry.enter(self.registry.path())?;
+        self.directories.push(self.registry.path().clone());
+        Ok(())
     }
 
     fn hold_in(registry: &Arc<Registry>, paths: &[AbsPath]) -> Result<Self, CoverError> {
@@ -104,8 +116,7 @@ impl Covers {
         if by_directory.is_empty() && registry.exists()? {
             // A sandbox may have the registry bound read-only. Removed on the host, it would be unbound
             // there.
-            registry.enter(registry.path())?;
-            covers.directories.push(registry.path().clone());
+            covers.keep_registry()?;
         }
         for (directory, paths) in by_directory {
             let entry = registry.enter(&directory)?;

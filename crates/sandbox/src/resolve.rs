@@ -36,13 +36,15 @@ pub(crate) struct Resolved {
     pub(crate) confinement: Confinement,
     /// Missing paths, each in an existing writable directory, that a cover must stand in for.
     pub(crate) covers: Vec<AbsPath>,
+    /// Whether the covers' registry lies where the rules let the command write: it is then bound read-only.
+    pub(crate) binds_registry: bool,
     /// Rules that were left out, and why.
     pub(crate) warnings: Vec<String>,
 }
 
 /// Resolves `policy` for one command.
 pub(crate) fn resolve(policy: &Policy, places: &Places) -> Result<Resolved, Error> {
-    let mut resolver = Resolver { nodes: BTreeMap::new(), warnings: Vec::new(), covers: Vec::new() };
+    let mut resolver = Resolver { nodes: BTreeMap::new(), warnings: Vec::new(), covers: Vec::new(), binds_registry: false };
     let files = if policy.files_disabled { FileSets::default() } else { resolver.files(policy, places)? };
     Ok(Resolved {
         confinement: Confinement {
@@ -53,6 +55,7 @@ pub(crate) fn resolve(policy: &Policy, places: &Places) -> Result<Resolved, Erro
             working_directory: places.working_directory.clone(),
         },
         covers: resolver.covers,
+        binds_registry: resolver.binds_registry,
         warnings: resolver.warnings,
     })
 }
@@ -61,6 +64,7 @@ struct Resolver {
     nodes: BTreeMap<AbsPath, Node>,
     warnings: Vec<String>,
     covers: Vec<AbsPath>,
+    binds_registry: bool,
 }
 
 /// An entry of `allowWrite` that exists.
@@ -123,6 +127,7 @@ impl Resolver {
                 if let Some(real) = self.existing(path)? {
                     files.deny_write.push(literal(real, Origin::builtin("protected", &path.to_string())));
                 }
+                self.binds_registry |= path == Covers::registry();
             }
         }
         Ok(())

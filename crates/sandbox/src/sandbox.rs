@@ -12,7 +12,9 @@ use crate::request::{Request, Stream, program_and_argv, real_root};
 use crate::resolve::{Places, Resolved, resolve};
 use crate::scratch::{CommandDirectory, Scratch};
 use nix::unistd::Pid;
-use palisade_bwrap::linux::{Entry, Held, Launch, LaunchError, ProcGuards, Program, Warden, launch, proc_guards};
+use palisade_bwrap::linux::{
+    Entry, Held, Launch, LaunchError, ProcGuards, Program, Warden, launch, proc_guards,
+};
 use palisade_bwrap::{Mounts, Setting, arguments};
 use palisade_policy::{Access, Confinement, Effect, Endpoint, FileSets, Host, NetworkPolicy, Policy};
 use palisade_proxy::{Listeners, Lookup, Proxy};
@@ -65,7 +67,7 @@ impl Sandbox {
     pub fn create(options: Options) -> Result<Self, Error> {
         let launcher = Launcher::start()?;
         let unix_sockets = options.policy.network.unix_sockets;
-        let guards = launcher.begin(|| proc_guards(rustix::process::geteuid().is_root()));
+        let begun = launcher.begin(|| (Warden::start(), proc_guards(rustix::process::geteuid().is_root())));
         // Takes longest, and is needed last: by the launch, which is done by the same thread.
         let filter = Arc::new(OnceLock::new());
         let made = Arc::clone(&filter);
@@ -73,8 +75,7 @@ impl Sandbox {
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
         let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map_err(Error::Unavailable)?;
         let scratch = Scratch::create()?;
-        let warden = Warden::start().map_err(system("starting the warden"))?;
-        let guards = guards.recv().map_err(|_| Launcher::has_ended())?;
+        let (warden, guards) = begun.recv().map_err(|_| Launcher::has_ended())?;
         let shared = Shared {
             network: Arc::new(options.policy.network.clone()),
             policy: options.policy,
@@ -85,7 +86,7 @@ impl Sandbox {
             scratch,
             lookup: Arc::new(Lookup::system()),
             launcher,
-            warden,
+            warden: warden.map_err(system("starting the warden"))?,
             swept: Once::new(),
         };
         Ok(Sandbox { shared: Arc::new(shared) })
@@ -146,7 +147,7 @@ impl Sandbox {
         loop {
             attempts += 1;
             let resolved = resolve(&self.shared.policy, places)?;
-            match Covers::hold(&resolved.covers) {
+            match Covers::hold(&resolved.covers, resolved.binds_registry) {
                 Err(CoverError::Exists(_)) if attempts < MOST_RESOLVES => {}
                 covers => return Ok((resolved, covers?)),
             }
@@ -239,6 +240,13 @@ impl Prepared {
         let running = held.release()?;
         let standing = Standing { running, covers, temporary, shared };
         Process::new(standing, proxy, confinement, output, warnings)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // It ends while the rest is cleared away.
+        self.warden.dismiss();
     }
 }
 

@@ -44,11 +44,18 @@ impl Warden {
     }
 }
 
-impl Drop for Warden {
-    fn drop(&mut self) {
+impl Warden {
+    /// Has the warden do its last work and end. Nothing can be launched with it any more.
+    pub fn dismiss(&self) {
         use nix::sys::socket::{Shutdown, shutdown};
         use std::os::fd::AsRawFd;
         let _ = shutdown(self.socket.as_raw_fd(), Shutdown::Write);
+    }
+}
+
+impl Drop for Warden {
+    fn drop(&mut self) {
+        self.dismiss();
         let _ = nix::sys::wait::waitpid(self.process, None);
     }
 }
