@@ -44,7 +44,8 @@ pub(crate) struct Resolved {
 
 /// Resolves `policy` for one command.
 pub(crate) fn resolve(policy: &Policy, places: &Places) -> Result<Resolved, Error> {
-    let mut resolver = Resolver { nodes: BTreeMap::new(), warnings: Vec::new(), covers: Vec::new(), binds_registry: false };
+    let mut resolver =
+        Resolver { nodes: BTreeMap::new(), warnings: Vec::new(), covers: Vec::new(), binds_registry: false };
     let files = if policy.files_disabled { FileSets::default() } else { resolver.files(policy, places)? };
     Ok(Resolved {
         confinement: Confinement {
@@ -124,9 +125,10 @@ impl Resolver {
                     .recursive(true)
                     .create(path.as_path())
                     .map_err(|error| Error::Path { path: path.clone(), error })?;
-                if let Some(real) = self.existing(path)? {
-                    files.deny_write.push(literal(real, Origin::builtin("protected", &path.to_string())));
-                }
+                // Should another process remove it just now: whoever launches the command makes it again.
+                let real = Real::of(path)?.path;
+                self.nodes.insert(real.clone(), Node::Directory);
+                files.deny_write.push(literal(real, Origin::builtin("protected", &path.to_string())));
                 self.binds_registry |= path == Covers::registry();
             }
         }
