@@ -1,7 +1,7 @@
 //! The Linux half: descriptors, namespaces, processes.
 //!
 //! One bubblewrap runs one command; nothing else of Palisade's runs inside. What the pieces assume of the
-//! attacker stands in each: [`launch()`] (descriptors and lifetime), [`listeners`](bind_inside) (namespaces),
+//! attacker stands in each: [`start()`] (descriptors and lifetime), [`listeners`](bind_inside) (namespaces),
 //! [`proc_guards()`] (`/proc`), [`Program`] (planted programs), [`entry`] (the command's first moment), [`Warden`]
 //! (the end of Palisade itself).
 //! All `unsafe` code of the crate is in `sys`.
@@ -15,7 +15,7 @@ mod sys;
 mod warden;
 
 pub use entry::Entry;
-pub use launch::{Ended, Held, Launch, LaunchError, Running, launch};
+pub use launch::{Build, Ended, Held, LaunchError, Running, Start, Started, start};
 pub use listeners::bind_inside;
 pub use proc_guards::{ProcGuards, proc_guards};
 pub use program::{Program, ProgramError};

@@ -11,7 +11,9 @@ pub use cause::Cause;
 use crate::scratch::Scratch;
 use cause::Facts;
 use palisade_bwrap::filter::{Arch, Filter, FilterError, program};
-use palisade_bwrap::linux::{Ended, Launch, LaunchError, Program, ProgramError, Warden, launch, proc_guards};
+use palisade_bwrap::linux::{
+    Build, Ended, LaunchError, Program, ProgramError, Start, Warden, proc_guards, start,
+};
 use palisade_bwrap::{Mounts, Setting, arguments};
 use palisade_policy::{AbsPath, Confinement, FileSets, NetworkPolicy};
 use std::collections::BTreeMap;
@@ -101,18 +103,16 @@ fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
 fn run(bwrap: &Program, arguments: &[Vec<u8>], filter: &[u8], stderr: Stdio) -> Result<Ended, LaunchError> {
     let failed = |doing| move |error| LaunchError::System { doing, error };
     let warden = Warden::start().map_err(failed("starting the warden"))?;
-    let held = launch(Launch {
+    let started = start(Start {
         bwrap,
         warden: &warden,
-        arguments,
-        filter,
+        entry: None,
         program: "/bin/sh".into(),
         argv: ["sh", "-c", ":"].map(Into::into).into(),
-        entry: None,
-        variables: &[],
         stdio: [Stdio::null(), Stdio::null(), stderr],
-        listen: &[SocketAddr::from((Ipv4Addr::LOCALHOST, 1))],
     })?;
+    let listen = [SocketAddr::from((Ipv4Addr::LOCALHOST, 1))];
+    let held = started.build(Build { arguments, filter, variables: &[], listen: &listen })?;
     let ended = held.release()?.finish();
     ended.map_err(failed("waiting for the probe"))
 }

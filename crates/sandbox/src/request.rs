@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use palisade_bwrap::linux::Program;
-use palisade_policy::{AbsPath, Access, Effect, FileSets};
+use palisade_policy::{AbsPath, FileSets};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -101,10 +101,11 @@ fn real_directory(what: &'static str, path: &Path) -> Result<AbsPath, Error> {
 pub(crate) fn program_and_argv(
     request: &Request,
     working_directory: &AbsPath,
+    root: &AbsPath,
     files: &FileSets,
 ) -> Result<(OsString, Vec<OsString>), Error> {
     let (program, argv) = match &request.command {
-        Command::Shell(line) => shell(request, line, files)?,
+        Command::Shell(line) => shell(request, line, root, files)?,
         Command::Argv(argv) => {
             let name = argv.first().ok_or_else(|| Error::ProgramNotFound("(nothing)".into()))?;
             (look_up(name, request, working_directory)?, argv.clone())
@@ -116,9 +117,19 @@ pub(crate) fn program_and_argv(
     Ok((program, argv))
 }
 
+/// Whether a command with this root may write the real path, as far as the rules as written say.
+pub(crate) fn may_be_written(path: &AbsPath, root: &AbsPath, files: &FileSets) -> bool {
+    root.covers(path) || files.allow_write.iter().any(|rule| rule.pattern.covers(path).is_some())
+}
+
 /// The shell is chosen here, not by the command's `PATH`, so that what was read is what runs.
-fn shell(request: &Request, line: &OsStr, files: &FileSets) -> Result<(OsString, Vec<OsString>), Error> {
-    let is_writable = |path: &AbsPath| files.judge(Access::Write, path).effect == Effect::Allow;
+fn shell(
+    request: &Request,
+    line: &OsStr,
+    root: &AbsPath,
+    files: &FileSets,
+) -> Result<(OsString, Vec<OsString>), Error> {
+    let is_writable = |path: &AbsPath| may_be_written(path, root, files);
     let find =
         |name| Program::find(name, request.path_variable(), is_writable).map(|found| found.path().clone());
     let (path, options): (AbsPath, &[&str]) = match find("bash") {

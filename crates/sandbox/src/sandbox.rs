@@ -8,21 +8,22 @@ use crate::outcome::Outcome;
 use crate::probe::{self, Cause, probe};
 use crate::process::{Process, Standing};
 use crate::profile::{self, Backend};
-use crate::request::{Request, Stream, program_and_argv, real_root};
+use crate::request::{Request, Stream, may_be_written, program_and_argv, real_root};
 use crate::resolve::{Places, Resolved, resolve};
 use crate::scratch::{CommandDirectory, Scratch};
 use nix::unistd::Pid;
 use palisade_bwrap::linux::{
-    Entry, Held, Launch, LaunchError, ProcGuards, Program, Warden, launch, proc_guards,
+    Build, Entry, Held, LaunchError, ProcGuards, Program, Start, Started, Warden, proc_guards, start,
 };
 use palisade_bwrap::{Mounts, Setting, arguments};
-use palisade_policy::{Access, Confinement, Effect, Endpoint, FileSets, Host, NetworkPolicy, Policy};
+use palisade_policy::{AbsPath, Confinement, Endpoint, Host, NetworkPolicy, Policy};
 use palisade_proxy::{Listeners, Lookup, Proxy};
 use std::ffi::OsString;
 use std::io::PipeReader;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Once, OnceLock};
 
 /// How often a command's paths may change under the resolver before it gives up.
@@ -52,7 +53,8 @@ pub(crate) struct Shared {
     network: Arc<NetworkPolicy>,
     entry: Option<Entry>,
     bwrap: Program,
-    filter: Arc<OnceLock<Result<Vec<u8>, Cause>>>,
+    /// Made by the launching thread while the first bubblewrap comes up.
+    filter: OnceLock<Result<Vec<u8>, Cause>>,
     guards: ProcGuards,
     scratch: Scratch,
     lookup: Arc<Lookup>,
@@ -66,12 +68,7 @@ impl Sandbox {
     /// [`probe`](crate::probe()).
     pub fn create(options: Options) -> Result<Self, Error> {
         let launcher = Launcher::start()?;
-        let unix_sockets = options.policy.network.unix_sockets;
         let begun = launcher.begin(|| (Warden::start(), proc_guards(rustix::process::geteuid().is_root())));
-        // Takes longest, and is needed last: by the launch, which is done by the same thread.
-        let filter = Arc::new(OnceLock::new());
-        let made = Arc::clone(&filter);
-        launcher.later(move || drop(made.set(probe::filter(unix_sockets))));
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
         let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map_err(Error::Unavailable)?;
         let scratch = Scratch::create()?;
@@ -81,7 +78,7 @@ impl Sandbox {
             policy: options.policy,
             entry: options.entry,
             bwrap,
-            filter,
+            filter: OnceLock::new(),
             guards: guards.map_err(system("reading /proc"))?,
             scratch,
             lookup: Arc::new(Lookup::system()),
@@ -106,19 +103,21 @@ impl Sandbox {
     /// Does everything that [`spawn`](Self::spawn) does but let the command start.
     pub async fn prepare(&self, request: Request) -> Result<Prepared, Error> {
         let (root, working_directory) = request.directories()?;
+        let files = &self.shared.policy.files;
+        self.shared.refuse_writable_bubblewrap(&root)?;
+        let (program, argv) = program_and_argv(&request, &working_directory, &root, files)?;
+        let pipes = Pipes::make(request.streams)?;
+        let started = self.start(program, argv, pipes.inner);
+
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
         let (Resolved { confinement, warnings, .. }, covers) = self.resolve_and_cover(&places)?;
         for warning in &warnings {
             tracing::warn!("{warning}");
         }
-        self.shared.refuse_writable_bubblewrap(&confinement.files)?;
-        let (program, argv) = program_and_argv(&request, &places.working_directory, &confinement.files)?;
         let plan = Plan::new(&self.shared, &request, &confinement, &temporary)?;
-        let pipes = Pipes::make(request.streams)?;
-        let launched = self.launch(plan, program, argv, pipes.inner).await?;
-        let (mut held, listen) = match launched {
-            Ok(launched) => launched,
+        let (mut held, listen) = match self.build(started, plan).await? {
+            Ok(built) => built,
             Err(error) => return Err(self.explain(error).await),
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
@@ -154,34 +153,47 @@ impl Sandbox {
         }
     }
 
-    async fn launch(
+    /// Has bubblewrap come up while the rest of the work is done. Unless it is built upon, it ends.
+    fn start(
         &self,
-        plan: Plan,
         program: OsString,
         argv: Vec<OsString>,
         stdio: [Stdio; 3],
+    ) -> Receiver<Result<Started, LaunchError>> {
+        let shared = Arc::clone(&self.shared);
+        let started = self.shared.launcher.begin(move || {
+            let (bwrap, warden, entry) = (&shared.bwrap, &shared.warden, shared.entry.as_ref());
+            start(Start { bwrap, warden, entry, program, argv, stdio })
+        });
+        let shared = Arc::clone(&self.shared);
+        self.shared.launcher.later(move || {
+            let _ = shared.filter();
+        });
+        started
+    }
+
+    async fn build(
+        &self,
+        started: Receiver<Result<Started, LaunchError>>,
+        plan: Plan,
     ) -> Result<Result<(Held, Listen), LaunchError>, Error> {
         let shared = Arc::clone(&self.shared);
         let job = move || {
-            let filter = shared.filter.get().ok_or_else(Launcher::has_ended)?;
-            let filter = filter.as_ref().map_err(|cause| Error::Unavailable(cause.clone()))?;
-            let held = launch(Launch {
-                bwrap: &shared.bwrap,
-                warden: &shared.warden,
-                arguments: &plan.arguments,
-                filter,
-                program,
-                argv,
-                entry: shared.entry.as_ref(),
-                variables: &plan.variables,
-                stdio,
-                listen: &plan.listen.addresses(),
+            let filter = shared.filter().as_ref().map_err(|cause| Error::Unavailable(cause.clone()))?;
+            let started = started.recv().map_err(|_| Launcher::has_ended())?;
+            let held = started.and_then(|started| {
+                started.build(Build {
+                    arguments: &plan.arguments,
+                    filter,
+                    variables: &plan.variables,
+                    listen: &plan.listen.addresses(),
+                })
             });
             Ok(held.map(|held| (held, plan.listen)))
         };
-        let launched = self.shared.launcher.run(job).await?;
+        let built = self.shared.launcher.run(job).await?;
         self.shared.swept.call_once(|| self.shared.launcher.later(sweep));
-        launched
+        built
     }
 
     /// A launch that failed may be one that can never succeed here: find out, and say what to do.
@@ -251,10 +263,14 @@ impl Drop for Shared {
 }
 
 impl Shared {
+    fn filter(&self) -> &Result<Vec<u8>, Cause> {
+        self.filter.get_or_init(|| probe::filter(self.policy.network.unix_sockets))
+    }
+
     /// The bubblewrap that was found must not lie where this very command, or one before it, could have put it.
-    fn refuse_writable_bubblewrap(&self, files: &FileSets) -> Result<(), Error> {
+    fn refuse_writable_bubblewrap(&self, root: &AbsPath) -> Result<(), Error> {
         let path = self.bwrap.path();
-        if files.judge(Access::Write, path).effect == Effect::Deny || self.policy.files_disabled {
+        if !may_be_written(path, root, &self.policy.files) || self.policy.files_disabled {
             return Ok(());
         }
         Err(Error::Unenforceable {

@@ -1,6 +1,10 @@
 //! The launch of one bubblewrap, and the process it leaves.
 //!
-//! Descriptors. bubblewrap gets 0, 1, 2 and the four of [`Held`]'s making (arguments, filter, status, block;
+//! Order. bubblewrap takes about a millisecond to come up, so it is [started](start) first and waits for its
+//! arguments while the caller finds out what they are; then the sandbox is [built](Started::build), held, and
+//! [released](Held::release).
+//!
+//! Descriptors. bubblewrap gets 0, 1, 2 and the four of [`start`]'s making (arguments, filter, status, block;
 //! with an [`Entry`] two more), all else is closed by `exec`. bubblewrap closes the four before the command
 //! starts, the entry the other two. The environment of bubblewrap is empty, so no loader variable of the
 //! command takes effect in it.
@@ -17,16 +21,18 @@ use super::program::Program;
 use super::sys::{self, Signals};
 use super::warden::{Warden, Watch};
 use crate::MOST_ARGUMENTS;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::socket::MsgFlags;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::process::{Pid, PidfdFlags};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,28 +48,33 @@ pub(super) const ENTRY_FAILED: i32 = 125;
 /// The longest line that bubblewrap writes to the status descriptor; its own are about 200 bytes.
 const LONGEST_STATUS: usize = 4096;
 
-/// Everything that one launch needs.
+/// What bubblewrap is started with.
 #[derive(Debug)]
-pub struct Launch<'a> {
+pub struct Start<'a> {
     /// The bubblewrap to use.
     pub bwrap: &'a Program,
     /// Who ends the sandbox if this process is killed.
     pub warden: &'a Warden,
-    /// Its arguments, without the command.
-    pub arguments: &'a [Vec<u8>],
-    /// The seccomp program.
-    pub filter: &'a [u8],
+    /// With an entry: who starts the command; signals to its process group then reach the command alone.
+    /// Without: bubblewrap itself starts it, dies of such signals, and has the variables among its arguments.
+    pub entry: Option<&'a Entry>,
     /// The file to execute inside: an absolute path.
     pub program: OsString,
     /// The command's arguments, its own name first. Without an entry the name is `program` whatever stands here.
     pub argv: Vec<OsString>,
-    /// With an entry: who starts the command; signals to its process group then reach the command alone.
-    /// Without: bubblewrap itself starts it, dies of such signals, and has the variables among its arguments.
-    pub entry: Option<&'a Entry>,
-    /// With an entry: the command's variables.
-    pub variables: &'a [(Vec<u8>, Vec<u8>)],
     /// The command's standard input, output and error.
     pub stdio: [Stdio; 3],
+}
+
+/// What a sandbox is built from.
+#[derive(Debug)]
+pub struct Build<'a> {
+    /// bubblewrap's arguments, without the command.
+    pub arguments: &'a [Vec<u8>],
+    /// The seccomp program.
+    pub filter: &'a [u8],
+    /// With an entry: the command's variables.
+    pub variables: &'a [(Vec<u8>, Vec<u8>)],
     /// Where to listen inside the sandbox's network namespace.
     pub listen: &'a [SocketAddr],
 }
@@ -101,6 +112,20 @@ pub enum LaunchError {
 
 fn failed(doing: &'static str) -> impl Fn(io::Error) -> LaunchError {
     move |error| LaunchError::System { doing, error }
+}
+
+/// A bubblewrap that waits for its arguments. Dropped, it ends without having done anything.
+#[derive(Debug)]
+pub struct Started {
+    running: Running,
+    release: OwnedFd,
+    /// Our end of the socket that bubblewrap reads its arguments from, up to its end.
+    arguments: OwnedFd,
+    filter: File,
+    /// With an entry: where it reads the command.
+    command: Option<File>,
+    program: OsString,
+    argv: Vec<OsString>,
 }
 
 /// A sandbox that is built and waits: the command has not started.
@@ -141,43 +166,61 @@ pub enum Ended {
     Killed(i32),
 }
 
-/// Builds a sandbox up to the point where its command would start.
+/// Starts a bubblewrap, which waits for what it is to build.
 ///
-/// Blocks for a few milliseconds. Call it from a thread that lives as long as the sandbox: the kernel kills
-/// the sandbox when the thread ends.
-pub fn launch(launch: Launch<'_>) -> Result<Held, LaunchError> {
+/// Call it from a thread that lives as long as the sandbox: the kernel kills the sandbox when the thread ends.
+pub fn start(start: Start<'_>) -> Result<Started, LaunchError> {
     let (release, block) = block_pipe().map_err(failed("making the release pipe"))?;
     let (status, status_in) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| failed("making the status pipe")(error.into()))?;
-    let arguments = memory_file("palisade-arguments", &nul_ended(launch.arguments))?;
-    let filter = memory_file("palisade-filter", launch.filter)?;
-    let entry = launch.entry.map(|entry| EntryFiles::make(entry, &launch)).transpose()?;
+    let (arguments, arguments_in) = stream_pair().map_err(failed("making the arguments' socket"))?;
+    let filter = memory_file("palisade-filter")?;
+    let command = start.entry.map(|_| memory_file("palisade-command")).transpose()?;
 
     let mut keep: Vec<i32> =
-        vec![arguments.as_raw_fd(), filter.as_raw_fd(), status_in.as_raw_fd(), block.as_raw_fd()];
-    keep.extend(entry.iter().flat_map(EntryFiles::descriptors));
-    let mut command = Command::new(launch.bwrap.handle());
-    command.arg0("bwrap").env_clear();
+        vec![arguments_in.as_raw_fd(), filter.as_raw_fd(), status_in.as_raw_fd(), block.as_raw_fd()];
+    let mut bwrap = Command::new(start.bwrap.handle());
+    bwrap.arg0("bwrap").env_clear();
     for (option, fd) in ["--args", "--seccomp", "--json-status-fd", "--block-fd"].iter().zip(&keep) {
-        command.arg(option).arg(fd.to_string());
+        bwrap.arg(option).arg(fd.to_string());
     }
-    command.arg("--").args(match &entry {
-        Some(files) => files.argv(),
-        None => bare_argv(launch.program, launch.argv, launch.arguments.len())?,
-    });
-    let [stdin, stdout, stderr] = launch.stdio;
-    command.stdin(stdin).stdout(stdout).stderr(stderr);
-    let signals = if entry.is_some() { Signals::ForTheCommand } else { Signals::ForBoth };
-    let watch = launch.warden.watch_over();
-    sys::prepare_child(&mut command, keep, signals, (watch.socket(), watch.launch));
-    let child = command.spawn().map_err(failed("starting bubblewrap"))?;
-    drop((command, status_in, block, entry));
+    bwrap.arg("--");
+    match (start.entry, &command) {
+        (Some(entry), Some(command)) => {
+            let (file, command) = (entry.file.as_raw_fd(), command.as_raw_fd());
+            keep.extend([file, command]);
+            bwrap.args(entry.argv(file, command));
+        }
+        _ => {
+            refuse_too_many(&start.argv, 0)?;
+            bwrap.arg(&start.program).args(start.argv.iter().skip(1));
+        }
+    }
+    let [stdin, stdout, stderr] = start.stdio;
+    bwrap.stdin(stdin).stdout(stdout).stderr(stderr);
+    let signals = if command.is_some() { Signals::ForTheCommand } else { Signals::ForBoth };
+    let watch = start.warden.watch_over();
+    sys::prepare_child(&mut bwrap, keep, signals, (watch.socket(), watch.launch));
+    let child = bwrap.spawn().map_err(failed("starting bubblewrap"))?;
+    let running = Running::adopt(child, File::from(status), watch)?;
+    Ok(Started { running, release, arguments, filter, command, program: start.program, argv: start.argv })
+}
 
-    let mut running = Running::adopt(child, File::from(status), watch)?;
-    running.init = rustix::process::pidfd_open(running.find_init()?, PidfdFlags::empty())
-        .map_err(|error| failed("opening the sandbox's first process")(error.into()))?;
-    let listeners = bind_inside(running.init_pid, launch.listen).map_err(LaunchError::Namespaces)?;
-    Ok(Held { running, listeners, release })
+impl Started {
+    /// Builds the sandbox up to the point where its command would start. Blocks for a few milliseconds.
+    pub fn build(self, build: Build<'_>) -> Result<Held, LaunchError> {
+        let Started { mut running, release, arguments, filter, command, program, argv } = self;
+        match command {
+            Some(command) => fill(&command, &described(&program, &argv, build.variables)?)?,
+            None => refuse_too_many(&argv, build.arguments.len())?,
+        }
+        fill(&filter, build.filter)?;
+        send(arguments, &nul_ended(build.arguments))?;
+        running.init = rustix::process::pidfd_open(running.find_init()?, PidfdFlags::empty())
+            .map_err(|error| failed("opening the sandbox's first process")(error.into()))?;
+        let listeners = bind_inside(running.init_pid, build.listen).map_err(LaunchError::Namespaces)?;
+        Ok(Held { running, listeners, release })
+    }
 }
 
 impl Held {
@@ -325,6 +368,8 @@ impl Running {
 
     /// Kills the command and all that it started.
     pub fn kill(&self) {
+        // The group too, for a first process that is not known yet. Its number is its leader's, who is not reaped.
+        let _ = killpg(self.group(), Signal::SIGKILL);
         for process in [&self.init, &self.handle] {
             let _ = rustix::process::pidfd_send_signal(process, rustix::process::Signal::KILL);
         }
@@ -381,39 +426,47 @@ impl Drop for Running {
     }
 }
 
-/// What an entry needs open.
-struct EntryFiles<'a> {
-    entry: &'a Entry,
-    command: File,
+/// The command as the entry reads it.
+fn described(
+    program: &OsStr,
+    argv: &[OsString],
+    variables: &[(Vec<u8>, Vec<u8>)],
+) -> Result<Vec<u8>, LaunchError> {
+    let valid = |(name, _): &&(Vec<u8>, Vec<u8>)| is_variable_name(OsStr::from_bytes(name));
+    let variables: Vec<_> = variables.iter().filter(valid).cloned().collect();
+    command_block(program, argv, &variables)
+        .ok_or_else(|| failed("passing the command on")(io::ErrorKind::InvalidInput.into()))
 }
 
-impl<'a> EntryFiles<'a> {
-    fn make(entry: &'a Entry, launch: &Launch<'_>) -> Result<Self, LaunchError> {
-        let valid = |(name, _): &&(Vec<u8>, Vec<u8>)| is_variable_name(&OsString::from_vec(name.clone()));
-        let variables: Vec<_> = launch.variables.iter().filter(valid).cloned().collect();
-        let block = command_block(&launch.program, &launch.argv, &variables)
-            .ok_or_else(|| failed("passing the command on")(io::ErrorKind::InvalidInput.into()))?;
-        Ok(EntryFiles { entry, command: memory_file("palisade-command", &block)? })
-    }
-
-    fn descriptors(&self) -> [i32; 2] {
-        [self.entry.file.as_raw_fd(), self.command.as_raw_fd()]
-    }
-
-    fn argv(&self) -> Vec<OsString> {
-        let [entry, command] = self.descriptors();
-        self.entry.argv(entry, command)
-    }
-}
-
-/// The command as bubblewrap itself is to start it, besides `others` arguments from the descriptor.
-fn bare_argv(program: OsString, argv: Vec<OsString>, others: usize) -> Result<Vec<OsString>, LaunchError> {
+/// Without an entry bubblewrap itself takes the command's words, besides `others` arguments.
+fn refuse_too_many(argv: &[OsString], others: usize) -> Result<(), LaunchError> {
     /// bubblewrap's name, four options with their descriptors, and `--`.
     const OWN: usize = 10;
     if argv.len() + others + OWN > MOST_ARGUMENTS {
         return Err(LaunchError::TooManyWords(argv.len()));
     }
-    Ok(std::iter::once(program).chain(argv.into_iter().skip(1)).collect())
+    Ok(())
+}
+
+/// Two ends of a stream; ours is the first.
+fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+    Ok(socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?)
+}
+
+/// Sends `bytes` and closes. That nobody reads them any more shows by what comes next.
+fn send(socket: OwnedFd, bytes: &[u8]) -> Result<(), LaunchError> {
+    use nix::errno::Errno;
+    let mut left = bytes;
+    while !left.is_empty() {
+        match nix::sys::socket::send(socket.as_raw_fd(), left, MsgFlags::MSG_NOSIGNAL) {
+            Ok(count) => left = &left[count..],
+            Err(Errno::EINTR) => {}
+            Err(Errno::EPIPE | Errno::ECONNRESET) => return Ok(()),
+            Err(error) => return Err(failed("passing bubblewrap its arguments")(error.into())),
+        }
+    }
+    Ok(())
 }
 
 /// The writing end for us, and a descriptor for bubblewrap that reads *and* writes, so that it never sees an end.
@@ -428,15 +481,15 @@ fn nul_ended(words: &[Vec<u8>]) -> Vec<u8> {
     words.iter().flat_map(|word| [word.as_slice(), b"\0"].concat()).collect()
 }
 
-/// A file in memory that holds `content`, read from its start by whoever inherits it.
-fn memory_file(name: &str, content: &[u8]) -> Result<File, LaunchError> {
-    let make = || {
-        let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?);
-        file.write_all(content)?;
-        file.rewind()?;
-        Ok(file)
-    };
-    make().map_err(failed("making a memory file"))
+/// An empty file in memory.
+fn memory_file(name: &str) -> Result<File, LaunchError> {
+    let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC);
+    file.map(File::from).map_err(|error| failed("making a memory file")(error.into()))
+}
+
+/// Writes `content` without moving the place from which whoever inherited the file reads.
+fn fill(file: &File, content: &[u8]) -> Result<(), LaunchError> {
+    file.write_all_at(content, 0).map_err(failed("filling a memory file"))
 }
 
 /// Whether `fd` became readable before `deadline`.
