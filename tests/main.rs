@@ -6,6 +6,7 @@ mod cases;
 mod environment;
 mod files;
 mod input;
+mod life;
 mod many;
 mod network;
 mod work;

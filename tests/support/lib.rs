@@ -4,6 +4,7 @@
 //! The tests find the programs to test through variables that `cargo xtask test` sets; see [`Tools`].
 #![forbid(unsafe_code)]
 
+mod marker;
 mod origin;
 mod project;
 mod run;
@@ -12,6 +13,7 @@ mod tools;
 mod tree;
 mod wait;
 
+pub use marker::Marker;
 pub use origin::Origin;
 pub use project::Project;
 pub use run::{Palisade, Run};

@@ -1,0 +1,50 @@
+//! How long a command and what it started live, and what signals do to it.
+
+mod background;
+mod killed;
+mod signals;
+
+use palisade_tests::Palisade;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, ExitStatus, Stdio};
+
+/// A command that runs while the test does something to it.
+struct Live {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Live {
+    /// Starts it, and does not wait for anything.
+    fn start(palisade: Palisade, argv: &[&str]) -> Self {
+        let mut command = palisade.options(["--"]).options(argv).into_command();
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("palisade starts");
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        Live { child, stdout }
+    }
+
+    /// Starts a line for bash and waits until it has printed its first line, which is given back.
+    fn line(palisade: Palisade, line: &str) -> (Self, String) {
+        let mut live = Self::start(palisade, &["bash", "-c", line]);
+        let mut first = String::new();
+        live.stdout.read_line(&mut first).expect("a pipe");
+        (live, first.trim_end().to_owned())
+    }
+
+    fn pid(&self) -> nix::unistd::Pid {
+        nix::unistd::Pid::from_raw(self.child.id() as i32)
+    }
+
+    #[track_caller]
+    fn send(&self, signal: nix::sys::signal::Signal) {
+        nix::sys::signal::kill(self.pid(), signal).expect("own child");
+    }
+
+    /// What else it prints, and how it ends.
+    fn end(mut self) -> (ExitStatus, String) {
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).expect("text");
+        (self.child.wait().expect("own child"), rest)
+    }
+}

@@ -1,0 +1,108 @@
+//! Killed without a chance to clean up, `palisade` leaves nothing running, and what it leaves on disk goes with the next
+//! start.
+
+use super::Live;
+use nix::sys::signal::{Signal, kill, killpg};
+use palisade_tests::{Marker, Palisade, Project, eventually};
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Processes of every kind that might escape, and one that waits.
+fn line(marker: &Marker) -> String {
+    let sleep = format!("sleep {}", marker.seconds());
+    format!(
+        "echo $TMPDIR; touch $TMPDIR/f; {sleep} & (trap '' HUP INT TERM; {sleep}) & setsid {sleep} & \
+         nohup {sleep} > /dev/null 2>&1 & (setsid sh -c '{sleep} & {sleep}' &) ; wait"
+    )
+}
+
+/// With a path that a cover stands in for while a command runs.
+fn protecting(project: &Project) -> Palisade {
+    project.run().options(["--deny-write", "later.conf"])
+}
+
+#[test]
+fn a_running_command_and_all_that_it_started_die_with_palisade() {
+    let Some(project) = Project::where_it_works() else { return };
+    let marker = Marker::new();
+    let (live, temporary) = Live::line(protecting(&project), &line(&marker));
+    eventually("all of it runs", || marker.processes().len() >= 8);
+    live.send(Signal::SIGKILL);
+    live.end();
+    eventually("nothing is left running", || marker.processes().is_empty());
+    let temporary = PathBuf::from(temporary);
+    let scratch = temporary.parent().expect("it lies in the scratch directory").to_owned();
+    assert!(scratch.starts_with("/tmp"), "{scratch:?}");
+    project.line("true").ok();
+    eventually("the next start has removed what was left", || !scratch.exists() && project.tree().is_empty());
+}
+
+/// Numbers that look random and are the same each time.
+struct Delays(u64);
+
+impl Iterator for Delays {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        Some(Duration::from_micros((self.0 >> 33) % 40_000))
+    }
+}
+
+/// What is caught here: bubblewrap's own link to its parent stands only once the command has started.
+#[test]
+fn killed_at_any_moment_palisade_leaves_nothing_running() {
+    let Some(project) = Project::where_it_works() else { return };
+    let marker = Marker::new();
+    let before = dead_scratch_directories();
+    for (round, delay) in Delays(7).take(60).enumerate() {
+        let mut command = protecting(&project).options(["-c", &line(&marker)]).into_command();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let mut child = command.spawn().expect("palisade starts");
+        std::thread::park_timeout(delay);
+        let pid = nix::unistd::Pid::from_raw(child.id() as i32);
+        // A caller that kills its child, and one that kills whatever is in the child's process group.
+        let killed = if round % 2 == 0 { kill(pid, Signal::SIGKILL) } else { killpg(pid, Signal::SIGKILL) };
+        killed.expect("own child");
+        child.wait().expect("own child");
+        eventually("nothing is left running", || marker.processes().is_empty());
+    }
+    let left: Vec<PathBuf> = dead_scratch_directories().difference(&before).cloned().collect();
+    project.line("true").ok();
+    eventually("the next start has removed the covers", || project.tree().is_empty());
+    for directory in left {
+        eventually("the next start has removed what was left", || {
+            !directory.exists() || is_locked(&directory)
+        });
+    }
+}
+
+/// Those of this user that nobody holds. Whoever is about to hold one may be among their owners.
+fn dead_scratch_directories() -> HashSet<PathBuf> {
+    let user = nix::unistd::geteuid().as_raw();
+    [PathBuf::from("/tmp"), format!("/tmp/palisade-private-{user}").into()]
+        .into_iter()
+        .flat_map(|base| std::fs::read_dir(base).into_iter().flatten().flatten())
+        .filter(|entry| entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == user))
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_scratch_name))
+        .map(|entry| entry.path())
+        .filter(|path| !is_locked(path))
+        .collect()
+}
+
+fn is_scratch_name(name: &str) -> bool {
+    name.strip_prefix("palisade-")
+        .is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+/// Whether some process holds a lock on it, without taking one for that.
+fn is_locked(path: &Path) -> bool {
+    let Ok(metadata) = std::fs::metadata(path) else { return false };
+    let locks = std::fs::read_to_string("/proc/locks").expect("there is a /proc");
+    let inode = format!(":{}", metadata.ino());
+    locks.lines().any(|line| line.split_whitespace().any(|word| word.ends_with(&inode)))
+}
