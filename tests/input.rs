@@ -1,12 +1,14 @@
 //! Bad input: each is an error that names what is wrong, ends with 125 (126, 127 where there is no program to
 //! execute, 2 for a wrong option), and has run nothing. Programs that somebody has planted are bad input too.
 
-use palisade_tests::{Palisade, Project, Run, eventually};
+mod planted;
+mod programs;
+
+use palisade_tests::{Palisade, Project, Run};
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const MARK: &str = "touch ran";
@@ -353,84 +355,6 @@ fn without_a_command_there_is_nothing_to_do() {
     assert_eq!(palisade(&project).line("").ok().stdout, "", "an empty line does nothing, and well");
 }
 
-fn executable(project: &Project, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-    let path = project.write(name, text);
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("own file");
-    path
-}
-
-#[test]
-fn a_program_that_cannot_be_executed_is_named() {
-    let Some(project) = Project::where_it_works() else { return };
-    project.write("plain", MARK);
-    executable(&project, "no-interpreter", "#!/none/such/interpreter\n");
-    executable(&project, "relative-interpreter", "#!none-such\n");
-    executable(&project, "directory-interpreter", "#!/etc\n");
-    executable(&project, "bin/tool", "#!/bin/sh\ntouch ran\n");
-    symlink("none-such", project.root().join("dangling")).expect("own directory");
-    symlink("loop", project.root().join("loop")).expect("own directory");
-    for (program, status, named) in [
-        ("", 127, "empty"),
-        ("none-such-program", 127, "none-such-program"),
-        ("./none-such", 127, "./none-such"),
-        ("/none/such", 127, "/none/such"),
-        ("bin/tool/below", 127, "bin/tool/below"),
-        ("dangling", 127, "dangling"),
-        ("./dangling", 127, "./dangling"),
-        ("./loop", 126, "./loop"),
-        ("bin/", 126, "bin/"),
-        ("./plain", 126, "./plain"),
-        ("/etc/passwd", 126, "/etc/passwd"),
-        ("/etc", 126, "/etc"),
-        (".", 126, "."),
-        ("./no-interpreter", 127, "interpreter"),
-        ("./relative-interpreter", 127, "interpreter"),
-        ("./directory-interpreter", 126, "./directory-interpreter"),
-    ] {
-        let run = palisade(&project).argv([program]);
-        assert_refused(&project, &run, status, &[named]);
-    }
-    let long = "x".repeat(5_000);
-    for program in [long.clone(), format!("./{long}")] {
-        let run = palisade(&project).argv([&program]);
-        assert!([126, 127].contains(&run.status), "{run:#?}");
-        assert!(run.stderr.contains("xxx") && !run.stderr.contains("panicked"), "{run:#?}");
-    }
-}
-
-#[test]
-fn a_hidden_program_cannot_be_executed() {
-    let Some(project) = Project::where_it_works() else { return };
-    executable(&project, "tool", "#!/bin/sh\ntouch ran\n");
-    executable(&project, "tools/tool", "#!/bin/sh\ntouch ran\n");
-    for program in ["./tool", "tools/tool"] {
-        let run = palisade(&project).options(["--deny-read", "tool", "--deny-read", "tools"]).argv([program]);
-        assert_refused(&project, &run, 126, &[program, "ermission denied"]);
-    }
-}
-
-/// As `execvp` has it, and with it every shell.
-#[test]
-fn a_script_without_a_first_line_is_one_for_sh() {
-    let Some(project) = Project::where_it_works() else { return };
-    executable(&project, "script", "echo \"$0 $1 ${BASH_VERSION:-}\"\n");
-    let run = palisade(&project).argv(["./script", "a b"]).ok();
-    assert_eq!(run.stdout.trim_end(), "./script a b");
-}
-
-#[test]
-fn names_are_looked_up_in_the_commands_own_path() {
-    let Some(project) = Project::where_it_works() else { return };
-    executable(&project, "bin/tool", "#!/bin/sh\necho \"$0\"\n");
-    project.write("first/tool", "not executable");
-    let path =
-        |entries: &str| format!("{entries}:{}", std::env::var_os("PATH").unwrap_or_default().display());
-    let run = palisade(&project).env("PATH", path("none-such:first:bin")).argv(["tool"]).ok();
-    assert_eq!(run.stdout, format!("{}/bin/tool\n", project.root().display()));
-    let run = palisade(&project).env("PATH", "first").argv(["tool"]);
-    assert_refused(&project, &run, 126, &["tool"]);
-}
-
 /// A caller that has gone away is no reason to panic.
 #[test]
 fn streams_that_are_closed_or_full_make_no_noise() {
@@ -461,100 +385,5 @@ fn streams_that_are_closed_or_full_make_no_noise() {
         assert!(!stderr.contains("panicked") && !stderr.contains("internal error"), "{words:?}: {stderr}");
         let status = std::fs::read_to_string(&said).expect("written");
         assert!(["0", "1", "125", "127"].contains(&status.trim_end()), "{words:?} {redirection}: {status}");
-    }
-}
-
-/// A program of somebody else's under the name of one that Palisade starts, which leaves a mark when it is run.
-fn plant(directory: &std::path::Path, name: &str, mark: &std::path::Path) {
-    std::fs::create_dir_all(directory).expect("own directory");
-    let path = directory.join(name);
-    std::fs::write(&path, format!("#!/bin/sh\necho \"$0\" >> '{}'\nexit 1\n", mark.display()))
-        .expect("own directory");
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("own file");
-    // Another test's child may hold the new file open for a moment, between its fork and its exec.
-    eventually("the planted program runs", || Command::new(&path).status().is_ok());
-    assert!(std::fs::metadata(mark).expect("it leaves its mark").len() > 0);
-    std::fs::remove_file(mark).expect("own file");
-}
-
-/// Wherever it is: in the root, in a directory that a rule makes writable, in one of the user's, through a link.
-#[test]
-fn a_planted_program_is_never_run_by_palisade_itself() {
-    let Some(project) = Project::where_it_works() else { return };
-    let mark = project.root().join("mark");
-    let (in_root, in_allowed, in_home) =
-        (project.root().join("bin"), project.outside().join("bin"), project.home().join("bin"));
-    let in_temporary =
-        tempfile::Builder::new().prefix("palisade-test-").tempdir_in("/tmp").expect("a directory");
-    for directory in [&in_root, &in_allowed, &in_home, in_temporary.path()] {
-        for name in ["bwrap", "bash", "sh", "socat", "apply-seccomp", "true"] {
-            plant(directory, name, &mark);
-        }
-    }
-    symlink(&in_root, project.home().join("link")).expect("own directory");
-    symlink(in_root.join("bwrap"), project.outside().join("bwrap")).expect("own directory");
-    symlink(in_root.join("bash"), project.outside().join("bash")).expect("own directory");
-    let system = std::env::var_os("PATH").unwrap_or_default().into_string().expect("text");
-    for planted in [
-        in_root.display().to_string(),
-        in_allowed.display().to_string(),
-        in_home.display().to_string(),
-        in_temporary.path().display().to_string(),
-        project.home().join("link").display().to_string(),
-        project.outside().display().to_string(),
-        format!("{}/../bin", in_root.display()),
-        format!("/proc/self/cwd/{}", "bin"),
-        "bin".to_owned(),
-        "./bin".to_owned(),
-        "../home/bin".to_owned(),
-        String::new(),
-        ".".to_owned(),
-    ] {
-        // The empty entry and `.` mean the working directory.
-        let here = if planted.is_empty() || planted == "." { in_root.clone() } else { project.root() };
-        let outside = project.outside();
-        let palisade = palisade(&project)
-            .directory(&here)
-            .env("PATH", format!("{planted}:{system}"))
-            .options([OsStr::new("--root"), project.root().as_os_str()])
-            .options([OsStr::new("--allow-write"), outside.as_os_str()]);
-        let run = palisade.line("readlink /proc/$$/exe");
-        assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{planted}: {run:#?}");
-        assert!(!run.stdout.contains(&project.base().display().to_string()), "{planted}: {run:#?}");
-        let marked = std::fs::read_to_string(&mark).unwrap_or_default();
-        assert_eq!(marked, "", "{planted}");
-    }
-}
-
-/// With no other on `PATH` the system's own directories are looked at, and a `PATH` of nothing is no obstacle.
-#[test]
-fn bubblewrap_is_found_where_the_system_has_it() {
-    let Some(project) = Project::where_it_works() else { return };
-    let mark = project.root().join("mark");
-    plant(&project.root().join("bin"), "bwrap", &mark);
-    for path in ["bin", "", "/none/such", ":::"] {
-        assert_eq!(palisade(&project).env("PATH", path).line("echo ran").ok().stdout, "ran\n", "{path:?}");
-        assert!(!mark.exists(), "{path:?}");
-    }
-    let output = palisade(&project).into_command();
-    let probe = Command::new(output.get_program())
-        .arg("probe")
-        .env("PATH", OsStr::from_bytes([project.root().as_os_str().as_bytes(), b"/bin"].concat().as_slice()))
-        .output()
-        .expect("palisade starts");
-    assert!(!mark.exists() && probe.status.success(), "{probe:?}");
-    assert!(
-        !String::from_utf8_lossy(&probe.stdout).contains(&project.root().display().to_string()),
-        "{probe:?}"
-    );
-}
-
-/// A root that holds the system's own bubblewrap would let a command replace it for the next one.
-#[test]
-fn a_root_that_holds_bubblewrap_itself_is_refused() {
-    let Some(project) = Project::where_it_works() else { return };
-    for options in [["--root", "/usr"], ["--allow-write", "/usr/bin"], ["--allow-write", "/"]] {
-        let run = palisade(&project).options(options).line(MARK);
-        assert_refused(&project, &run, 125, &["bubblewrap"]);
     }
 }
