@@ -52,13 +52,17 @@ fn assert_unseen(line: &str, run: &Run) {
 fn refuse(filesystem: &Value, attempts: &[(&str, &str)]) {
     let Some(project) = project() else { return };
     for (line, said) in attempts {
-        let run = attempt(&project, filesystem.clone(), line);
-        assert!(run.status != 0 && run.stderr.contains(said), "{line}: {run:#?}");
-        assert_unseen(line, &run);
+        refuse_in(&project, filesystem, line, said);
     }
     for name in ["secret.txt", "keys/id", "keys/deep/id", "config/app/secret.txt"] {
         assert_eq!(project.read(name), SECRET, "{name} is as it was");
     }
+}
+
+fn refuse_in(project: &Project, filesystem: &Value, line: &str, said: &str) {
+    let run = attempt(project, filesystem.clone(), line);
+    assert!(run.status != 0 && run.stderr.contains(said), "{line}: {run:#?}");
+    assert_unseen(line, &run);
 }
 
 /// Each line must print exactly this, and nothing to standard error.
@@ -81,9 +85,7 @@ fn miss(project: &Project, filesystem: &Value, lines: &[&str]) {
 
 fn fail(project: &Project, filesystem: &Value, said: &str, lines: &[&str]) {
     for line in lines {
-        let run = attempt(project, filesystem.clone(), line);
-        assert!(run.status != 0 && run.stderr.contains(said), "{line}: {run:#?}");
-        assert_unseen(line, &run);
+        refuse_in(project, filesystem, line, said);
     }
 }
 
@@ -345,6 +347,42 @@ fn the_root_may_lie_below_a_hidden_directory() {
         assert!(run.status != 0 && run.stderr.contains(said), "{line}: {run:#?}");
         assert_unseen(line, &run);
     }
+}
+
+/// Root looks everywhere. Others name paths in policies that they cannot get to.
+#[test]
+fn what_the_user_cannot_look_into_is_closed_as_a_whole_and_no_obstacle() {
+    let Some(project) = project() else { return };
+    if nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let closed = project.root().join("closed");
+    project.write("closed/x/f", SECRET);
+    symlink(closed.join("x"), project.root().join("to-closed")).expect("own directory");
+    let set_mode =
+        |mode| std::fs::set_permissions(&closed, PermissionsExt::from_mode(mode)).expect("own directory");
+    set_mode(0o000);
+    for path in ["closed/x/f", "closed/x", "closed/**/f", "to-closed/f"] {
+        let rules = json!({ "denyRead": [path, "/root/none-such/x"] });
+        refuse_in(&project, &rules, "chmod 700 closed; cat closed/x/f", DENIED);
+        allow(&project, &rules, &[("cat open.txt", "open\n")]);
+        if !path.contains('*') {
+            let rules = json!({ "denyWrite": [path, "/root/none-such/x"] });
+            refuse_in(
+                &project,
+                &rules,
+                "chmod 700 closed && echo evil > closed/x/f",
+                "Read-only file system",
+            );
+        }
+    }
+    for key in ["allowRead", "allowWrite"] {
+        let run = attempt(&project, json!({ "denyRead": ["~/"], key: ["closed/x"] }), "cat open.txt");
+        assert_eq!((run.status, run.stdout.as_str()), (0, "open\n"), "{run:#?}");
+        assert!(run.stderr.contains(key) && run.stderr.contains("cannot be looked into"), "{run:#?}");
+    }
+    set_mode(0o700);
+    assert_eq!(project.read("closed/x/f"), SECRET);
 }
 
 /// Masks are laid after every bind of a directory above them.

@@ -17,6 +17,7 @@ use palisade_policy::{
 };
 use real::Real;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 
 /// The directories that a command is confined to, all real.
@@ -165,7 +166,11 @@ impl Resolver {
             let path = self.written(rule, Effect::Allow)?;
             match self.reopened(&path, rule, &policy.files.deny_read, files)? {
                 Some(real) => found.push(WriteAllow { links: real::links_on(&path)?, real, rule }),
-                None if path.as_path().symlink_metadata().is_err() => {
+                None if path
+                    .as_path()
+                    .symlink_metadata()
+                    .is_err_and(|error| error.kind() == ErrorKind::NotFound) =>
+                {
                     self.warnings.push(format!("{} is left out: {path} does not exist", rule.origin));
                 }
                 None => {}
@@ -275,6 +280,10 @@ impl Resolver {
         files: &FileSets,
     ) -> Result<Option<AbsPath>, Error> {
         let real = Real::of(path)?;
+        if real.is_closed {
+            self.warnings.push(format!("{} is left out: {} cannot be looked into", rule.origin, real.path));
+            return Ok(None);
+        }
         let Some(node) = real.node.filter(|_| !Covers::is_cover(&real.path)) else { return Ok(None) };
         let is_hidden = files.deny_read.iter().any(|deny| deny.pattern.covers(&real.path).is_some());
         if is_hidden && !names_it_inside(path, &real.path, denies)? {

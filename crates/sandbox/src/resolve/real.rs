@@ -17,21 +17,28 @@ pub(crate) struct Real {
     pub(crate) node: Option<Node>,
     /// The first component that does not exist, when its parent is a directory.
     pub(crate) first_missing: Option<AbsPath>,
+    /// Whether `path` is not the place itself but the directory on the way to it that this user cannot search:
+    /// what is below cannot be known, nor reached by the command unless it opens that directory.
+    pub(crate) is_closed: bool,
 }
 
 impl Real {
-    /// Follows `path`. A directory that cannot be searched, a link loop and the like are errors: what cannot be
-    /// looked at cannot be confined.
+    /// Follows `path`, as far as this user can. A link loop and the like are errors: what cannot be looked at cannot
+    /// be confined.
     pub(crate) fn of(path: &AbsPath) -> Result<Self, Error> {
         Self::follow(path, MOST_LINKS)
     }
 
     fn follow(path: &AbsPath, links_left: usize) -> Result<Self, Error> {
         let mut missing: Vec<Vec<u8>> = Vec::new();
+        let mut is_closed = false;
         for above in path.ancestors() {
             match std::fs::canonicalize(above.as_path()) {
+                Ok(real) if is_closed => {
+                    return Ok(Real { is_closed, ..Self::put_back(&real, path, Vec::new())? });
+                }
                 Ok(real) => return Self::put_back(&real, path, missing),
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Err(error) if leads_nowhere_yet(&error) => {
                     // A link to something missing: what is made through it comes to be where it leads.
                     if let Some(target) = target_of(&above) {
                         let left = links_left.checked_sub(1).ok_or_else(|| too_many_links(path))?;
@@ -39,6 +46,7 @@ impl Real {
                         let whole = AbsPath::new([target.as_bytes(), rest].concat());
                         return Self::follow(&whole.map_err(|_| too_many_links(path))?, left);
                     }
+                    is_closed |= error.kind() == ErrorKind::PermissionDenied;
                     missing.push(above.file_name().unwrap_or_default().to_vec());
                 }
                 Err(error) => return Err(Error::Path { path: path.clone(), error }),
@@ -53,15 +61,20 @@ impl Real {
         let existing = AbsPath::try_from(real).map_err(invalid)?;
         let node = if real.metadata().map_err(fault)?.is_dir() { Node::Directory } else { Node::File };
         let Some(first) = missing.last() else {
-            return Ok(Real { path: existing, node: Some(node), first_missing: None });
+            return Ok(Real { path: existing, node: Some(node), first_missing: None, is_closed: false });
         };
         let first_missing = existing.join(first).map_err(invalid)?;
         let rest: Vec<u8> =
             missing.iter().rev().skip(1).flat_map(|name| [b"/", name.as_slice()].concat()).collect();
         let whole = AbsPath::new([first_missing.as_bytes(), &rest].concat()).map_err(invalid)?;
         let first_missing = (node == Node::Directory).then_some(first_missing);
-        Ok(Real { path: whole, node: None, first_missing })
+        Ok(Real { path: whole, node: None, first_missing, is_closed: false })
     }
+}
+
+/// Whether the path ends before its last component: that is missing, or out of this user's reach.
+fn leads_nowhere_yet(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
 }
 
 /// The links that lead from `path` to its real place, in the order in which the kernel follows them: each by the
