@@ -29,6 +29,9 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+/// Why a target with an `@` is refused.
+const USER_INFORMATION: &str = "the target has user information, which the proxy does not pass on";
+
 /// Decides and opens the connections of one command.
 pub(crate) struct Gate {
     network: Arc<NetworkPolicy>,
@@ -88,8 +91,13 @@ impl Gate {
         Err(self.refuse(ViolationKind::Network(endpoint.clone()), because))
     }
 
-    /// Refuses a target that cannot be read as an endpoint.
+    /// Refuses a target that cannot be read as an endpoint. What stands before its last `@`, which no host
+    /// holds, names a user and perhaps a password: it is shown nowhere.
     pub(crate) fn refuse_unreadable(&self, target: &[u8], reason: String) -> NoUpstream {
+        let (target, reason) = match target.iter().rposition(|&byte| byte == b'@') {
+            Some(at) => (&target[at + 1..], USER_INFORMATION.into()),
+            None => (target, reason),
+        };
         let kind = ViolationKind::UnreadableHost(printable(target).into());
         self.refuse(kind, Because { reason, remedy: None })
     }
@@ -133,11 +141,11 @@ impl Because {
             }
             HostVerdict::Deny(None) => Because {
                 reason: "not on the allow list, and other hosts are refused without asking".into(),
-                remedy: Some(allow_host(endpoint)),
+                remedy: Some(allow(endpoint)),
             },
             HostVerdict::Ask | HostVerdict::Allow(_) => Because {
                 reason: "not on the allow list, and nothing decides other hosts".into(),
-                remedy: Some(allow_host(endpoint)),
+                remedy: Some(allow(endpoint)),
             },
         }
     }
@@ -148,7 +156,7 @@ impl Because {
         let remedy = match error {
             VetError::Class { address, class: Loopback | LinkLocal | ThisMachine } => {
                 let itself = Endpoint { host: Host::from(*address), port: endpoint.port };
-                Some(allow_address(&itself))
+                Some(allow(&itself))
             }
             VetError::Class { class: Elsewhere | Metadata | Multicast | Unspecified, .. } => None,
             VetError::NoAddress | VetError::Denied { .. } => None,
@@ -157,15 +165,14 @@ impl Because {
     }
 }
 
-fn allow_host(endpoint: &Endpoint) -> String {
-    format!(
-        "add \"{}\" to sandbox.network.allowedDomains, or give --allow-host {endpoint} for one run",
-        endpoint.host
-    )
-}
-
-fn allow_address(itself: &Endpoint) -> String {
-    format!("add \"{itself}\" to sandbox.network.allowedDomains, or give --allow-host {itself} for one run")
+/// What allows `endpoint`. An address or localhost without a port would open every service of a machine, all
+/// those on this one's loopback among them, so these are to be allowed with the port that was asked for.
+fn allow(endpoint: &Endpoint) -> String {
+    let entry = match &endpoint.host {
+        Host::Name(name) if !endpoint.host.is_localhost() => name.to_string(),
+        Host::Name(_) | Host::Address(_) => endpoint.to_string(),
+    };
+    format!("add \"{entry}\" to sandbox.network.allowedDomains, or give --allow-host {endpoint} for one run")
 }
 
 #[cfg(test)]
@@ -208,12 +215,14 @@ mod tests {
         let lookup = Arc::new(server.lookup("/nonexistent".as_ref()));
         let here = format!("127.0.0.1:{port}");
         let reached = format!("connected to {here}");
+        let localhost = format!("localhost:{port}");
         let closed = "which is reached only when it is allowed itself";
         for (allowed, denied, asked, expected) in [
             (&[&*here][..], &[][..], "127.0.0.1", &*reached),
             (&[&here], &[], "0x7f.1", &reached),
             (&[&here], &[], "[::ffff:127.0.0.1]", &reached),
             (&["localhost"], &[], "localhost", &reached),
+            (&[&localhost], &[], "localhost", &reached),
             (&["*.localhost"], &[], "a.localhost", &reached),
             (&["evil.test", &here], &[], "evil.test", &reached),
             (&["mixed.test", &here], &[], "mixed.test", &reached),
@@ -337,6 +346,50 @@ mod tests {
             let because = Because::verdict(policy.judge(&x), &x);
             assert_eq!((because.reason.as_str(), because.remedy.as_deref()), (reason, remedy));
         }
+    }
+
+    #[test]
+    fn a_remedy_opens_no_other_port_of_a_machine() {
+        for (asked, entry) in [
+            ("x.test:18082", "x.test"),
+            ("localhost.test:18082", "localhost.test"),
+            ("localhost:18082", "localhost:18082"),
+            ("a.localhost:18082", "a.localhost:18082"),
+            ("127.0.0.1:18082", "127.0.0.1:18082"),
+            ("0x7f.1:18082", "127.0.0.1:18082"),
+            ("[::1]:18082", "[::1]:18082"),
+            ("192.0.2.7:443", "192.0.2.7:443"),
+        ] {
+            let x = endpoint(asked);
+            let remedy = Because::verdict(network(&[], &[]).judge(&x), &x).remedy.expect("it can be allowed");
+            let expected = format!(
+                "add \"{entry}\" to sandbox.network.allowedDomains, or give --allow-host {x} for one run"
+            );
+            assert_eq!(remedy, expected, "{asked}");
+        }
+    }
+
+    #[test]
+    fn an_unreadable_target_shows_no_user_and_no_password() {
+        let gate = Gate::new(Arc::new(network(&["*"], &[])), Arc::new(Lookup::with_hosts("/nonexistent")));
+        let mut shown = Vec::new();
+        for (target, expected) in [
+            ("user:pw@a.test:80", format!("a.test:80 is refused: {USER_INFORMATION}")),
+            ("user@b.test:80", format!("b.test:80 is refused: {USER_INFORMATION}")),
+            ("user:p@w@c.test:80", format!("c.test:80 is refused: {USER_INFORMATION}")),
+            (
+                &format!("{}:pw@d.test:80", "user".repeat(100)),
+                format!("d.test:80 is refused: {USER_INFORMATION}"),
+            ),
+            ("::1:80", "::1:80 is refused: as the reader says".into()),
+        ] {
+            let refused = gate.refuse_unreadable(target.as_bytes(), "as the reader says".into());
+            assert_eq!(refused.text(), expected, "{target}");
+            shown
+                .push(format!("deny network-outbound {}", expected.replacen(" is refused: ", " (", 1) + ")"));
+        }
+        let violations: Vec<String> = gate.violations().listed().iter().map(ToString::to_string).collect();
+        assert_eq!(violations, shown);
     }
 
     #[test]

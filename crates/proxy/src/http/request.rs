@@ -138,8 +138,12 @@ fn host_header(endpoint: &Endpoint) -> Result<HeaderValue, InvalidHeaderValue> {
     HeaderValue::try_from(text)
 }
 
+/// The path and query alone. A URL may have neither before its fragment; what is sent has a path always.
 fn origin_form(uri: &Uri) -> Uri {
-    uri.path_and_query().map_or_else(Uri::default, |path| Uri::from(path.clone()))
+    match uri.path_and_query() {
+        Some(path) if path != "/" => Uri::from(path.clone()),
+        _ => Uri::default(),
+    }
 }
 
 #[cfg(test)]
@@ -259,6 +263,12 @@ mod tests {
             ("http://A.test/p?q=1#f", &[][..], "/p?q=1 host: a.test"),
             ("http://a.test:80", &[], "/ host: a.test"),
             ("http://a.test:81?q", &[], "/?q host: a.test:81"),
+            ("http://a.test#f", &[], "/ host: a.test"),
+            ("http://a.test:81#", &[], "/ host: a.test:81"),
+            ("http://a.test/#f", &[], "/ host: a.test"),
+            ("http://a.test?q#f", &[], "/?q host: a.test"),
+            ("http://a.test?#f", &[], "/? host: a.test"),
+            ("http://a.test#?q", &[], "/ host: a.test"),
             ("http://[0::1]:81/", &[], "/ host: [::1]:81"),
             ("http://127.1/", &[("Host", "allowed.test")], "/ host: 127.0.0.1"),
             (

@@ -35,6 +35,20 @@ async fn a_plain_request_is_rebuilt_for_its_server() {
     assert_eq!(request, format!("GET /p?q HTTP/1.1\r\nHost: a.test:{port}\r\nX-Case: Kept\r\n\r\n"));
 }
 
+/// Every target that the server gets has a path, whatever the URL had behind its host.
+#[tokio::test]
+async fn a_url_without_a_path_asks_for_the_root() {
+    let mut server = server().await;
+    let setup = start(&["127.0.0.1"], &[]);
+    for (behind, target) in [("", "/"), ("#x", "/"), ("?x", "/?x"), ("?x#y", "/?x"), ("#x?y", "/")] {
+        let url = format!("http://127.0.0.1:{}{behind}", server.port);
+        let answer = exchange(setup.http, format!("GET {url} HTTP/1.1\r\nConnection: close\r\n\r\n")).await;
+        assert_eq!(status(&answer), "200", "{url}");
+        let request = server.request().await;
+        assert!(request.starts_with(&format!("GET {target} HTTP/1.1\r\n")), "{url}: {request}");
+    }
+}
+
 #[tokio::test]
 async fn bodies_of_known_and_unknown_length() {
     let mut server = server().await;
@@ -220,7 +234,11 @@ async fn what_is_no_request_to_a_proxy() {
             "501",
             "does not switch protocols",
         ),
-        ("GET http://u@a.test/ HTTP/1.1", "400", "the host holds '@'"),
+        ("GET http://someone:secret@a.test:80/ HTTP/1.1", "400", "a.test:80 is refused: the target has user"),
+        ("GET http://someone@a.test/ HTTP/1.1", "400", "palisade: a.test is refused: the target has user"),
+        ("CONNECT someone:secret@a.test:443 HTTP/1.1", "400", "a.test:443 is refused: the target has user"),
+        ("CONNECT someone:secret@a.test HTTP/1.1", "400", "palisade: a.test is refused: the target has user"),
+        ("GET https://someone:secret@a.test/ HTTP/1.1", "400", "CONNECT tunnel"),
         ("CONNECT a.test HTTP/1.1", "400", "needs a port"),
         ("CONNECT a.test:0 HTTP/1.1", "400", "a.test:0 is refused"),
         ("CONNECT a.test:443 HTTP/1.1\r\nContent-Length: 1", "400", "has no body"),
@@ -235,10 +253,15 @@ async fn what_is_no_request_to_a_proxy() {
         assert_eq!(status(&answer), expected, "{request:?}: {answer}");
         assert!(body(&answer).contains(text), "{request:?}: {answer}");
         assert!(text.is_empty() || body(&answer).starts_with("palisade: "), "{answer}");
+        assert!(!answer.contains("someone") && !answer.contains("secret"), "{answer}");
     }
     let violations = setup.violations();
-    let expected = "deny network-outbound u@a.test (the host holds '@', which no host name may)";
+    let expected = "deny network-outbound a.test:443 (the target has user information, which the proxy does not pass on)";
     assert!(violations.iter().any(|line| line == expected), "{violations:?}");
+    assert!(
+        !violations.iter().any(|line| line.contains("someone") || line.contains("secret")),
+        "{violations:?}"
+    );
     let expected = "deny network-outbound (HTTP request) (it cannot be read: invalid URI)";
     assert!(violations.iter().any(|line| line == expected), "{violations:?}");
 }

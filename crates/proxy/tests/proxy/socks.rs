@@ -64,6 +64,7 @@ async fn refusals_have_their_code() {
         (3, name("a\0.here.test"), 443, 8),
         (3, name(""), 443, 8),
         (3, name("here.test"), 0, 8),
+        (3, name("someone:secret@here.test"), 443, 8),
         (3, name("here.test"), closed.port, 5),
         (1, vec![127, 0, 0, 1], closed.port, 5),
         (2, vec![], 443, 8),
@@ -80,6 +81,7 @@ async fn refusals_have_their_code() {
         r"deny network-outbound a\x00.here.test:443 (the host holds '\0', which no host name may)",
         "deny network-outbound :443 (the host is empty)",
         "deny network-outbound here.test:0 (there is no port 0)",
+        "deny network-outbound here.test:443 (the target has user information, which the proxy does not pass on)",
     ];
     assert_eq!(setup.violations(), expected);
 }
