@@ -12,6 +12,7 @@ mod listeners;
 mod proc_guards;
 mod program;
 mod sys;
+mod verify;
 mod warden;
 
 pub use entry::Entry;
@@ -20,4 +21,5 @@ pub use listeners::bind_inside;
 pub use proc_guards::{ProcGuards, proc_guards};
 pub use program::{Program, ProgramError};
 pub use sys::duplicate_inherited;
+pub use verify::{Expected, Identity};
 pub use warden::Warden;

@@ -73,7 +73,7 @@ async fn start_to_end(
     if let Some(terminal) = terminal {
         terminal.give(prepared.group());
     }
-    let mut process = prepared.start()?;
+    let mut process = prepared.start().await?;
     for warning in process.warnings() {
         say(&format!("warning: {warning}"));
     }

@@ -8,7 +8,7 @@ use crate::sandbox::Shared;
 use crate::scratch::CommandDirectory;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
-use palisade_bwrap::linux::{Ended, LaunchError, Running};
+use palisade_bwrap::linux::{Ended, Running};
 use palisade_policy::{Confinement, Violation};
 use palisade_proxy::Proxy;
 use std::io::PipeReader;
@@ -160,11 +160,18 @@ fn clear_away(standing: Standing) -> State {
     }
 }
 
+/// The exit status of a command that ended without one: bubblewrap failed at its very start, or the command meddled
+/// with the bubblewrap process inside. It did run as far as anybody outside can tell, so this is no launch that failed.
+const NO_STATUS: u8 = 125;
+
 fn status_of(ended: Ended) -> Result<u8, Error> {
     match ended {
         Ended::Exit(status) => Ok(status),
         Ended::Killed(signal) => Ok(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
-        Ended::NotStarted => Err(Error::Launch(LaunchError::Ended(1))),
+        Ended::Unknown => {
+            tracing::warn!("bubblewrap did not say how the command ended");
+            Ok(NO_STATUS)
+        }
     }
 }
 

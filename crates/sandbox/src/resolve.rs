@@ -109,7 +109,9 @@ impl Resolver {
                     error: std::io::Error::other(error),
                 })?;
                 if let Some(real) = self.existing(&path)? {
-                    files.deny_write.push(literal(real, Origin::builtin("protected", &relative)));
+                    let origin = Origin::builtin("protected", &relative);
+                    self.warn_of_links(&path, &origin, files)?;
+                    files.deny_write.push(literal(real, origin));
                 }
             }
         }
@@ -142,6 +144,7 @@ impl Resolver {
             for path in self.named_by(rule)? {
                 // A missing path cannot be read, and when the command makes one it knows what is in it.
                 if let Some(path) = self.existing(&path)? {
+                    refuse(rule, &path, &["/", "/proc"], "hide what every command needs to start")?;
                     out.push(literal(path, rule.origin.clone()));
                 }
             }
@@ -165,7 +168,16 @@ impl Resolver {
         for rule in &policy.files.allow_write {
             let path = self.written(rule, Effect::Allow)?;
             match self.reopened(&path, rule, &policy.files.deny_read, files)? {
-                Some(real) => found.push(WriteAllow { links: real::links_on(&path)?, real, rule }),
+                Some(real) => {
+                    refuse(
+                        rule,
+                        &real,
+                        &["/", "/proc", "/sys", "/dev"],
+                        "open what belongs to the whole machine",
+                    )?;
+                    refuse_below(rule, &real)?;
+                    found.push(WriteAllow { links: real::links_on(&path)?, real, rule });
+                }
                 None if path
                     .as_path()
                     .symlink_metadata()
@@ -207,11 +219,25 @@ impl Resolver {
     fn write_denies(&mut self, policy: &Policy, files: &mut FileSets) -> Result<(), Error> {
         let mut resolved = Vec::new();
         for rule in &policy.files.deny_write {
-            resolved.push((Real::of(&self.written(rule, Effect::Deny)?)?, rule));
+            let path = self.written(rule, Effect::Deny)?;
+            self.warn_of_links(&path, &rule.origin, files)?;
+            resolved.push((Real::of(&path)?, rule));
         }
         for (real, rule) in resolved {
             if let Some(path) = self.denied_at(real, files) {
                 files.deny_write.push(literal(path, rule.origin.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A link cannot be mounted over: what it leads to is protected, the link itself is not.
+    fn warn_of_links(&mut self, path: &AbsPath, origin: &Origin, files: &FileSets) -> Result<(), Error> {
+        for link in real::links_on(path)? {
+            if files.judge(Access::Write, &link).effect == Effect::Allow {
+                self.warnings.push(format!(
+                    "{origin} protects what it leads to, but the command can replace the symbolic link {link} on the way"
+                ));
             }
         }
         Ok(())
@@ -313,6 +339,22 @@ fn names_it_inside(path: &AbsPath, real: &AbsPath, denies: &[FileRule]) -> Resul
         }
     }
     Ok(false)
+}
+
+/// Refuses a rule about one of `paths`, all of which Palisade mounts itself.
+fn refuse(rule: &FileRule, real: &AbsPath, paths: &[&str], what: &str) -> Result<(), Error> {
+    if !paths.iter().any(|path| path.as_bytes() == real.as_bytes()) {
+        return Ok(());
+    }
+    let reason = format!("it would {what}; name what is meant more narrowly");
+    Err(Error::Unenforceable { rule: rule.origin.to_string(), reason })
+}
+
+/// Nothing below `/proc` and `/sys` is a command's to write: it is the kernel's, or another process's.
+fn refuse_below(rule: &FileRule, real: &AbsPath) -> Result<(), Error> {
+    let is_below = [&b"/proc/"[..], b"/sys/"].iter().any(|above| real.as_bytes().starts_with(above));
+    let reason = "what is below /proc and /sys belongs to the whole machine or to other processes".into();
+    if is_below { Err(Error::Unenforceable { rule: rule.origin.to_string(), reason }) } else { Ok(()) }
 }
 
 fn literal(path: AbsPath, origin: Origin) -> FileRule {

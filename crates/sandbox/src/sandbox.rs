@@ -13,9 +13,10 @@ use crate::resolve::{Places, Resolved, resolve};
 use crate::scratch::{CommandDirectory, Scratch};
 use nix::unistd::Pid;
 use palisade_bwrap::linux::{
-    Build, Entry, Held, LaunchError, ProcGuards, Program, Start, Started, Warden, proc_guards, start,
+    Build, Entry, Expected, Held, Identity, LaunchError, ProcGuards, Program, Start, Started, Warden,
+    proc_guards, start,
 };
-use palisade_bwrap::{Mounts, Setting, arguments};
+use palisade_bwrap::{Mount, Mounts, Setting, arguments};
 use palisade_policy::{AbsPath, Confinement, Endpoint, Host, NetworkPolicy, Policy};
 use palisade_proxy::{Listeners, Lookup, Proxy};
 use std::ffi::OsString;
@@ -97,7 +98,7 @@ impl Sandbox {
     /// Starts a command. Must be called in a tokio runtime with I/O and time enabled, which serves the command's
     /// proxy while it runs. All commands of one sandbox need the same runtime.
     pub async fn spawn(&self, request: Request) -> Result<Process, Error> {
-        self.prepare(request).await?.start()
+        self.prepare(request).await?.start().await
     }
 
     /// Does everything that [`spawn`](Self::spawn) does but let the command start.
@@ -116,13 +117,24 @@ impl Sandbox {
             tracing::warn!("{warning}");
         }
         let plan = Plan::new(&self.shared, &request, &confinement, &temporary)?;
+        let expected = expected(&Mounts::plan(&confinement))?;
         let (mut held, listen) = match self.build(started, plan).await? {
             Ok(built) => built,
             Err(error) => return Err(self.explain(error).await),
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
         let shared = Arc::clone(&self.shared);
-        Ok(Prepared { held, proxy, covers, temporary, shared, confinement, output: pipes.outer, warnings })
+        Ok(Prepared {
+            held,
+            expected,
+            proxy,
+            covers,
+            temporary,
+            shared,
+            confinement,
+            output: pipes.outer,
+            warnings,
+        })
     }
 
     /// What would confine `request`, in the words of `backend`, for a person to read. Nothing is run.
@@ -230,6 +242,7 @@ fn sweep() {
 /// The fields stand in the order in which they must end.
 pub struct Prepared {
     held: Held,
+    expected: Vec<Expected>,
     proxy: Proxy,
     covers: Covers,
     temporary: CommandDirectory,
@@ -246,10 +259,18 @@ impl Prepared {
         self.held.group()
     }
 
-    /// Lets the command start.
-    pub fn start(self) -> Result<Process, Error> {
-        let Prepared { held, proxy, covers, temporary, shared, confinement, output, warnings } = self;
-        let running = held.release()?;
+    /// Lets the command start, once it is certain that what is mounted is what was resolved.
+    pub async fn start(self) -> Result<Process, Error> {
+        let Prepared { held, expected, proxy, covers, temporary, shared, confinement, output, warnings } =
+            self;
+        let is_planned = !confinement.files_disabled;
+        let verified = tokio::task::spawn_blocking(move || {
+            if is_planned {
+                held.verify(&expected)?;
+            }
+            held.release()
+        });
+        let running = verified.await.map_err(|error| system("starting the command")(error.into()))??;
         let standing = Standing { running, covers, temporary, shared };
         Process::new(standing, proxy, confinement, output, warnings)
     }
@@ -278,6 +299,28 @@ impl Shared {
             reason: "it would let the command replace the bubblewrap that confines it".into(),
         })
     }
+}
+
+/// What the plan's mounts must turn out to be. Looked at after the paths were resolved and before anything is
+/// mounted: what is a link by now, where there was none, is an error.
+fn expected(mounts: &Mounts) -> Result<Vec<Expected>, Error> {
+    let one = |step: &Mount| {
+        let (is_writable, is_seen) = match step {
+            Mount::Writable(_) => (true, true),
+            Mount::Pin(_) => (true, false),
+            Mount::ReadOnly(_) | Mount::HideFile(_) | Mount::HideDirectory(_) | Mount::SearchOnly(_) => {
+                (false, false)
+            }
+            Mount::Passage(_) | Mount::Seal(_) => return None,
+        };
+        let path = step.path().clone();
+        let identity = is_seen.then(|| Identity::of(&path)).transpose();
+        Some(match identity {
+            Ok(identity) => Ok(Expected { path, is_writable, identity }),
+            Err(error) => Err(Error::Path { path, error }),
+        })
+    };
+    mounts.steps().iter().filter_map(one).collect()
 }
 
 /// What one launch is made from, besides the command itself.

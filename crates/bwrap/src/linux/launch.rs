@@ -19,6 +19,7 @@ use super::entry::{Entry, command_block, is_variable_name};
 use super::listeners::bind_inside;
 use super::program::Program;
 use super::sys::{self, Signals};
+use super::verify::{self, Expected};
 use super::warden::{Warden, Watch};
 use crate::MOST_ARGUMENTS;
 use nix::sys::signal::{Signal, killpg};
@@ -105,6 +106,9 @@ pub enum LaunchError {
          {MOST_ARGUMENTS} arguments that bubblewrap takes"
     )]
     TooManyWords(usize),
+    /// Somebody changed what is mounted while it was being mounted.
+    #[error("the files changed while the sandbox was being built ({0}); run the command again")]
+    Changed(String),
     /// The sandbox's namespaces cannot be entered from outside.
     #[error("the sandbox's network namespace cannot be entered from outside: {0}")]
     Namespaces(io::Error),
@@ -119,6 +123,7 @@ fn failed(doing: &'static str) -> impl Fn(io::Error) -> LaunchError {
 pub struct Started {
     running: Running,
     release: OwnedFd,
+    block: i32,
     /// Our end of the socket that bubblewrap reads its arguments from, up to its end.
     arguments: OwnedFd,
     filter: File,
@@ -134,6 +139,8 @@ pub struct Held {
     running: Running,
     listeners: Vec<Option<TcpListener>>,
     release: OwnedFd,
+    /// The number of the descriptor that bubblewrap waits on, there.
+    block: i32,
 }
 
 /// A command in its sandbox. Dropped before its end, it is killed with all that it started.
@@ -160,8 +167,9 @@ pub struct Running {
 pub enum Ended {
     /// The command's own exit status, 128 + n for signal n.
     Exit(u8),
-    /// bubblewrap failed after it was released, before the command started; it said why on standard error.
-    NotStarted,
+    /// bubblewrap was released and did not say how the command ended. It may have failed before the command started
+    /// (and said so on standard error); the command may have forged this, by writing into the bubblewrap inside.
+    Unknown,
     /// bubblewrap was killed by this signal, and the command with it.
     Killed(i32),
 }
@@ -203,13 +211,23 @@ pub fn start(start: Start<'_>) -> Result<Started, LaunchError> {
     sys::prepare_child(&mut bwrap, keep, signals, (watch.socket(), watch.launch));
     let child = bwrap.spawn().map_err(failed("starting bubblewrap"))?;
     let running = Running::adopt(child, File::from(status), watch)?;
-    Ok(Started { running, release, arguments, filter, command, program: start.program, argv: start.argv })
+    let block = block.as_raw_fd();
+    Ok(Started {
+        running,
+        release,
+        block,
+        arguments,
+        filter,
+        command,
+        program: start.program,
+        argv: start.argv,
+    })
 }
 
 impl Started {
     /// Builds the sandbox up to the point where its command would start. Blocks for a few milliseconds.
     pub fn build(self, build: Build<'_>) -> Result<Held, LaunchError> {
-        let Started { mut running, release, arguments, filter, command, program, argv } = self;
+        let Started { mut running, release, block, arguments, filter, command, program, argv } = self;
         match command {
             Some(command) => fill(&command, &described(&program, &argv, build.variables)?)?,
             None => refuse_too_many(&argv, build.arguments.len())?,
@@ -219,7 +237,7 @@ impl Started {
         running.init = rustix::process::pidfd_open(running.find_init()?, PidfdFlags::empty())
             .map_err(|error| failed("opening the sandbox's first process")(error.into()))?;
         let listeners = bind_inside(running.init_pid, build.listen).map_err(LaunchError::Namespaces)?;
-        Ok(Held { running, listeners, release })
+        Ok(Held { running, listeners, release, block })
     }
 }
 
@@ -233,6 +251,33 @@ impl Held {
     /// See [`Running::group`].
     pub fn group(&self) -> nix::unistd::Pid {
         self.running.group()
+    }
+
+    /// Waits until everything is mounted, and makes sure that it is what was planned. Blocks for some milliseconds.
+    pub fn verify(&self, expected: &[Expected]) -> Result<(), LaunchError> {
+        self.wait_until_built().map_err(failed("waiting for the sandbox to be built"))?;
+        match verify::difference(self.running.init_pid, expected) {
+            Ok(None) => Ok(()),
+            Ok(Some(difference)) => Err(LaunchError::Changed(difference)),
+            Err(error) => Err(failed("looking at the sandbox's mounts")(error)),
+        }
+    }
+
+    /// bubblewrap tells nobody that it has mounted everything, but then it reads from the block descriptor.
+    fn wait_until_built(&self) -> io::Result<()> {
+        const A_MOMENT: Duration = Duration::from_micros(200);
+        let waits = format!("{} {:#x} ", nix::libc::SYS_read, self.block);
+        let place = format!("/proc/{}/syscall", self.running.init_pid);
+        let deadline = Instant::now() + SET_UP_TIME;
+        while !std::fs::read_to_string(&place)?.starts_with(&waits) {
+            if wait_readable(self.running.handle.as_fd(), Instant::now() + A_MOMENT)? {
+                return Err(io::Error::other("bubblewrap has ended; its own message stands above"));
+            }
+            if Instant::now() > deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(())
     }
 
     /// Lets the command start.
@@ -391,7 +436,7 @@ impl Running {
         (&self.status).take(LONGEST_STATUS as u64).read_to_end(&mut rest)?;
         Ok(match number_in(&rest, "exit-code").and_then(|code| u8::try_from(code).ok()) {
             Some(code) => Ended::Exit(code),
-            None => Ended::NotStarted,
+            None => Ended::Unknown,
         })
     }
 

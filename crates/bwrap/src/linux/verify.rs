@@ -1,0 +1,142 @@
+//! Whether the sandbox that was built is the one that was planned.
+//!
+//! bubblewrap mounts by path, a moment after the paths were resolved. What the attacker controls in that moment: a
+//! command that is already running, in another sandbox, may swap a directory below a root that both share, or in a
+//! `/tmp` that a rule opened to it, for a link to a place that this command must not write. The mounts are fixed
+//! once they are made, so they are looked at then, before the command starts, from outside: each planned one is
+//! where it was planned, a writable one shows the very directory that was resolved, and nothing else is writable.
+
+use palisade_policy::AbsPath;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, openat2, statat};
+use std::collections::BTreeMap;
+use std::io;
+
+/// One planned mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// Where it is.
+    pub path: AbsPath,
+    /// Whether the command may write there.
+    pub is_writable: bool,
+    /// What is to be seen there, where that was looked at.
+    pub identity: Option<Identity>,
+}
+
+/// A file or directory, whatever its name: device and inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity(u64, u64);
+
+impl Identity {
+    /// What stands at `path`, on the way to which is no link.
+    ///
+    /// # Errors
+    /// `ELOOP` when a link is on the way after all.
+    pub fn of(path: &AbsPath) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let stat = match openat2(CWD, path.as_path(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(file) => fstat(&file)?,
+            // Before Linux 5.6 only the last component can be kept from being a link.
+            Err(rustix::io::Errno::NOSYS) => statat(CWD, path.as_path(), AtFlags::SYMLINK_NOFOLLOW)?,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Identity(stat.st_dev, stat.st_ino))
+    }
+}
+
+/// The mounts of process `pid`, by where they are: whether the topmost one can be written.
+fn mounts_of(pid: u32) -> io::Result<BTreeMap<Vec<u8>, bool>> {
+    let table = std::fs::read(format!("/proc/{pid}/mountinfo"))?;
+    Ok(table.split(|&byte| byte == b'\n').filter_map(mount_in).collect())
+}
+
+/// Mount point and whether it is writable, from one line of `mountinfo`.
+fn mount_in(line: &[u8]) -> Option<(Vec<u8>, bool)> {
+    let mut fields = line.split(|&byte| byte == b' ').skip(4);
+    let (at, options) = (fields.next()?, fields.next()?);
+    Some((unescaped(at), options.split(|&byte| byte == b',').any(|option| option == b"rw")))
+}
+
+/// White space and backslashes stand as three octal digits.
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, after)) = rest.split_first() {
+        let octal =
+            after.get(..3).filter(|digits| byte == b'\\' && digits.iter().all(|d| (b'0'..b'8').contains(d)));
+        rest = match octal {
+            Some(digits) => {
+                out.push(
+                    digits.iter().fold(0u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0')),
+                );
+                &after[3..]
+            }
+            None => {
+                out.push(byte);
+                after
+            }
+        };
+    }
+    out
+}
+
+/// What of the mounts of process `pid` is not as planned, in words; `None` when all is.
+pub(super) fn difference(pid: u32, expected: &[Expected]) -> io::Result<Option<String>> {
+    let mounts = mounts_of(pid)?;
+    for plan in expected {
+        let is_writable = mounts.get(plan.path.as_bytes());
+        // What the host itself has mounted read-only stays so.
+        if is_writable.is_none_or(|is_writable| *is_writable && !plan.is_writable) {
+            return Ok(Some(format!("{} is not mounted as planned", plan.path)));
+        }
+        let seen = plan.identity.map(|identity| (identity, seen_at(pid, &plan.path)));
+        if seen.is_some_and(|(identity, seen)| seen.ok() != Some(identity)) {
+            return Ok(Some(format!("{} is another directory than it was", plan.path)));
+        }
+    }
+    let surprise = mounts.iter().find(|(at, is_writable)| **is_writable && !may_be_writable(at, expected));
+    Ok(surprise.map(|(at, _)| format!("{} is writable", at.escape_ascii())))
+}
+
+fn seen_at(pid: u32, path: &AbsPath) -> io::Result<Identity> {
+    let inside = [format!("/proc/{pid}/root").as_bytes(), path.as_bytes()].concat();
+    let inside = AbsPath::new(inside).map_err(io::Error::other)?;
+    let stat = statat(CWD, inside.as_path(), AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(Identity(stat.st_dev, stat.st_ino))
+}
+
+/// The sandbox's own `/dev` and `/proc`, what was planned, and what the host has mounted below that.
+fn may_be_writable(at: &[u8], expected: &[Expected]) -> bool {
+    let Ok(at) = AbsPath::new(at) else { return false };
+    let is_own = at.as_bytes() == b"/proc" || at.as_bytes() == b"/dev" || at.as_bytes().starts_with(b"/dev/");
+    is_own || expected.iter().any(|plan| plan.is_writable && plan.path.covers(&at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_mount_table_are_read() {
+        let line = br"40 29 254:0 /tmp/a\040b /tmp/a\040b\134\012 rw,relatime master:1 - ext4 /dev/vda rw";
+        assert_eq!(mount_in(line), Some((b"/tmp/a b\\\n".to_vec(), true)));
+        assert_eq!(mount_in(b"40 29 254:0 / /x ro,nosuid - ext4 /dev/vda rw"), Some((b"/x".to_vec(), false)));
+        assert_eq!(mount_in(b""), None);
+        assert_eq!(unescaped(br"\9\04"), br"\9\04");
+    }
+
+    #[test]
+    fn a_link_on_the_way_has_no_identity() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let base = std::fs::canonicalize(directory.path()).expect("exists");
+        let at = |name: &str| AbsPath::try_from(base.join(name).as_path()).expect("absolute");
+        std::fs::create_dir(at("real").as_path()).expect("own");
+        std::fs::create_dir(at("real/below").as_path()).expect("own");
+        std::os::unix::fs::symlink("real", at("link").as_path()).expect("own");
+        assert!(Identity::of(&at("link")).is_err() && Identity::of(&at("link/below")).is_err());
+        assert_eq!(Identity::of(&at("real")).expect("exists"), Identity::of(&at("real")).expect("exists"));
+        assert_ne!(
+            Identity::of(&at("real")).expect("exists"),
+            Identity::of(&at("real/below")).expect("exists")
+        );
+    }
+}
