@@ -19,11 +19,15 @@
 //!
 //! # How the dead are told from the living
 //!
-//! The directory's owner holds an `flock` on its descriptor, which the kernel takes away with the process
-//! however that ends. Whoever gets the lock of such a directory may remove it. A start that comes between
-//! another's `mkdir` and its `flock` removes a directory that was about to be used; its owner finds out (the
-//! lock is taken, or the path is gone) and makes another. `systemd-tmpfiles` leaves directories alone that
-//! hold such a lock.
+//! The owner holds an `flock` on its directory in [`Scratch::private`], which the kernel takes away with the
+//! process however that ends, and records there which directory in `/tmp` is its other one: the name, and the
+//! device and inode. Whoever gets the lock may remove both. A start that comes between another's `mkdir` and
+//! its `flock` removes a directory that was about to be used; its owner finds out (the lock is taken, or the
+//! path is gone) and makes another.
+//!
+//! A name in `/tmp` alone says nothing: `/tmp/palisade-backup` may be the user's own work. So a process that
+//! was killed between making its directory in `/tmp` and recording it leaves an empty directory there for
+//! good.
 //!
 //! # What an attacker controls
 //!
@@ -31,21 +35,30 @@
 //!   million files, nesting far deeper than a path can be long or a process can have descriptors. Removal
 //!   works on descriptors, follows no link, opens nothing but directories, and needs a fixed number of
 //!   descriptors. It is dead when removal runs.
-//! - It can open the scratch directory and take a lock on one whose owner is dead: it is then swept later.
-//!   Where a rule opens `/tmp` it can also write in other commands' temporary directories, as in all of
-//!   `/tmp`.
-//! - *Other users* can make any name in `/tmp`, links too. Only a real directory that belongs to us is locked
-//!   or swept.
+//! - Where a rule opens `/tmp` it can also write in other commands' temporary directories, as in all of
+//!   `/tmp`, and put something else in the place of a recorded directory, even while that is removed. What is
+//!   emptied is looked at through the descriptor that it is emptied by; another directory, device or inode is
+//!   left alone. It can never reach the records.
+//! - *Other users* can make any name in `/tmp`, links too. Only a real directory that belongs to us is used
+//!   or removed.
+//! - *The host's umask* may take our own permissions away: what is made gets its mode afterwards.
 
+mod commands;
 mod remove;
 mod sweep;
 
+use commands::Commands;
+use nix::sys::stat::{FchmodatFlags, fchmodat};
 use palisade_policy::AbsPath;
 use remove::{Removed, remove_tree};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fstat, open, openat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat, fchmod, flock, fstat, mkdirat, open, openat,
+    statat, unlinkat,
+};
 use rustix::io::Errno;
-use std::io::ErrorKind;
-use std::os::fd::{AsFd, OwnedFd};
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -89,12 +102,28 @@ pub enum ScratchError {
 /// The directories of one sandbox.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    commands: Arc<Held>,
+    places: Arc<Places>,
     next_command: AtomicU64,
-    masks: Held,
     made: Mutex<Vec<&'static str>>,
+}
+
+/// What is there until the last command's directory has gone.
+#[derive(Debug)]
+struct Places {
+    commands: Commands,
+    /// Its lock says that `commands` is in use too.
+    masks: Held,
     /// Goes last: it can be removed only when nothing is in it.
     _private: Private,
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        let removed = self.commands.remove();
+        // What could not be removed stays on record for a later start.
+        self.masks.is_kept = removed != Ok(Removed::Whole);
+        warn_of_rest(&self.commands.path, removed);
+    }
 }
 
 /// Where the masks of all sandboxes of this user are.
@@ -110,15 +139,11 @@ impl Scratch {
     }
 
     fn create_in(base: &Path, private: &AbsPath) -> Result<Self, ScratchError> {
-        let commands = Base::open(base)?.make()?;
+        let base = Base::open(base)?;
         let (private, masks) = Private::with_one(private)?;
-        Ok(Scratch {
-            commands: Arc::new(commands),
-            next_command: AtomicU64::new(0),
-            masks,
-            made: Mutex::default(),
-            _private: private,
-        })
+        let places = Places { commands: Commands::make(base)?, masks, _private: private };
+        places.commands.record_in(&places.masks)?;
+        Ok(Scratch { places: Arc::new(places), next_command: AtomicU64::new(0), made: Mutex::default() })
     }
 
     /// Removes the directories whose owners are dead. Failures are warnings.
@@ -128,9 +153,8 @@ impl Scratch {
 
     fn sweep_in(base: &Path, private: &AbsPath) {
         let private = Private(private.clone());
-        let bases = [Base::open(base).map(Some), private.open()];
-        for base in bases.into_iter().flatten().flatten() {
-            sweep::sweep(base.directory.as_fd());
+        if let (Ok(base), Ok(Some(opened))) = (Base::open(base), private.open()) {
+            sweep::sweep(opened.directory.as_fd(), base.directory.as_fd());
         }
     }
 
@@ -141,7 +165,7 @@ impl Scratch {
 
     /// An empty file that nobody can open: what a hidden file is bound over with.
     pub(crate) fn hidden_file(&self) -> Result<AbsPath, ScratchError> {
-        self.mask("hidden-file", |held, name| held.make_file(name, Mode::empty()))
+        self.mask("hidden-file", |held, name| held.make_file(name, Mode::empty()).map(drop))
     }
 
     /// An empty directory that nobody can open: what a hidden directory is bound over with.
@@ -157,22 +181,17 @@ impl Scratch {
     ) -> Result<AbsPath, ScratchError> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if !made.contains(&name) {
-            make(&self.masks, name)?;
+            make(&self.places.masks, name)?;
             made.push(name);
         }
-        Ok(self.masks.child(name))
+        Ok(self.places.masks.child(name))
     }
 
     /// Makes a fresh directory for one command.
     pub(crate) fn command_directory(&self) -> Result<CommandDirectory, ScratchError> {
         let name = self.next_command.fetch_add(1, Ordering::Relaxed).to_string();
-        self.commands.make_directory(&name, Mode::RWXU)?;
-        Ok(CommandDirectory {
-            path: self.commands.child(&name),
-            name,
-            held: Arc::clone(&self.commands),
-            is_removed: false,
-        })
+        let path = self.places.commands.make_directory(&name)?;
+        Ok(CommandDirectory { path, name, places: Arc::clone(&self.places), is_removed: false })
     }
 }
 
@@ -184,7 +203,7 @@ impl Scratch {
 pub(crate) struct CommandDirectory {
     path: AbsPath,
     name: String,
-    held: Arc<Held>,
+    places: Arc<Places>,
     is_removed: bool,
 }
 
@@ -198,7 +217,7 @@ impl CommandDirectory {
 impl CommandDirectory {
     /// Removes the directory if that is done at once; gives it back where something is in it.
     pub(crate) fn remove_if_empty(mut self) -> Option<Self> {
-        match unlinkat(&self.held.directory, self.name.as_str(), AtFlags::REMOVEDIR) {
+        match unlinkat(&self.places.commands.directory, self.name.as_str(), AtFlags::REMOVEDIR) {
             Ok(()) => {
                 self.is_removed = true;
                 None
@@ -213,7 +232,8 @@ impl Drop for CommandDirectory {
         if self.is_removed {
             return;
         }
-        warn_of_rest(&self.path, remove_tree(self.held.directory.as_fd(), self.name.as_bytes(), MOST_STEPS));
+        let parent = self.places.commands.directory.as_fd();
+        warn_of_rest(&self.path, remove_tree(parent, self.name.as_bytes(), MOST_STEPS));
     }
 }
 
@@ -235,7 +255,7 @@ impl Base {
         Ok(base)
     }
 
-    /// Makes a directory of our own here.
+    /// Makes a locked directory of our own here.
     fn make(&self) -> Result<Held, ScratchError> {
         for _ in 0..MOST_ATTEMPTS {
             if let Some(held) = Held::make(self)? {
@@ -243,6 +263,24 @@ impl Base {
             }
         }
         Err(ScratchError::Contended(self.path.clone()))
+    }
+
+    /// Makes a directory of our own here, with a name that nothing had.
+    fn make_directory(&self) -> Result<AbsPath, ScratchError> {
+        // By the descriptor, for a base that goes with its last user may have gone, and another have its
+        // path.
+        let make = |path: &Path| {
+            let name = AbsPath::try_from(path).map_err(|_| Errno::INVAL)?;
+            let name = name.file_name().unwrap_or_default();
+            make_directory(self.directory.as_fd(), name, Mode::RWXU).map_err(std::io::Error::from)
+        };
+        let made = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .rand_bytes(RANDOM)
+            .disable_cleanup(true)
+            .make_in(self.path.as_path(), make)
+            .map_err(system("making a directory in", &self.path))?;
+        AbsPath::try_from(made.path()).map_err(|_| ScratchError::NoPath(made.path().to_owned()))
     }
 
     fn refuse_unsafe(&self) -> Result<(), ScratchError> {
@@ -268,6 +306,7 @@ impl Private {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(system("making", path)(errno.into())),
             }
+            Self::enter(path).map_err(|errno| system("opening to its owner", path)(errno.into()))?;
             let private = Private(path.clone());
             match private.open()?.map(|base| base.make()) {
                 // The last of its users removed it just now.
@@ -277,6 +316,23 @@ impl Private {
             }
         }
         Err(ScratchError::Contended(path.clone()))
+    }
+
+    /// Gives us the permissions that a umask took, also where another start was killed before it could. Those
+    /// that others have stay, for [`Private::open`] to refuse.
+    fn enter(path: &AbsPath) -> Result<(), Errno> {
+        let stat = match statat(CWD, path.as_path(), AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(()),
+            other => other?,
+        };
+        let is_ours = is_our_directory(&stat) && stat.st_mode & 0o077 == 0;
+        if !is_ours || Mode::from_raw_mode(stat.st_mode).contains(Mode::RWXU) {
+            return Ok(());
+        }
+        match set_mode(CWD, path.as_bytes(), Mode::RWXU) {
+            Err(Errno::NOENT) => Ok(()),
+            other => other,
+        }
     }
 
     /// `None` when it is gone. A link, another user's directory or one that others may enter is refused:
@@ -289,7 +345,7 @@ impl Private {
             other => other.map_err(fault)?,
         };
         let stat = fstat(&directory).map_err(fault)?;
-        if stat.st_uid != rustix::process::geteuid().as_raw() || stat.st_mode & 0o077 != 0 {
+        if !is_our_directory(&stat) || stat.st_mode & 0o077 != 0 {
             return Err(ScratchError::NotPrivate(self.0.clone()));
         }
         Ok(Some(Base { path: self.0.clone(), directory }))
@@ -314,26 +370,14 @@ struct Held {
     base: OwnedFd,
     /// Holds the lock.
     directory: OwnedFd,
+    /// Whether it is left to a later start.
+    is_kept: bool,
 }
 
 impl Held {
     /// Makes and locks a directory; `None` when somebody took it away before it was locked.
     fn make(base: &Base) -> Result<Option<Self>, ScratchError> {
-        // By the descriptor, for a base that goes with its last user may have gone, and another have its
-        // path.
-        let make = |path: &Path| {
-            let name = path.file_name().unwrap_or_default();
-            rustix::fs::mkdirat(&base.directory, name, Mode::RWXU).map_err(std::io::Error::from)
-        };
-        let made = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .rand_bytes(RANDOM)
-            .disable_cleanup(true)
-            .make_in(base.path.as_path(), make)
-            .map_err(system("making a directory in", &base.path))?;
-        let path =
-            AbsPath::try_from(made.path()).map_err(|_| ScratchError::NoPath(made.path().to_owned()))?;
-        Self::lock(base, path)
+        Self::lock(base, base.make_directory()?)
     }
 
     /// Locks the directory `path`, just made in `base`; `None` when a sweep has the lock, or was there
@@ -353,7 +397,7 @@ impl Held {
             return Ok(None);
         }
         let base = base.directory.try_clone().map_err(system("locking", &path))?;
-        Ok(Some(Held { path, base, directory }))
+        Ok(Some(Held { path, base, directory, is_kept: false }))
     }
 
     /// A name of our own below the directory.
@@ -361,20 +405,31 @@ impl Held {
         self.path.join(name).unwrap_or_else(|_| self.path.clone())
     }
 
-    fn make_file(&self, name: &str, mode: Mode) -> Result<(), ScratchError> {
+    /// Makes a file and opens it for writing.
+    fn make_file(&self, name: &str, mode: Mode) -> Result<File, ScratchError> {
+        let fault = |errno: Errno| system("making", &self.child(name))(errno.into());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let made = openat(&self.directory, name, flags, mode);
-        made.map(drop).map_err(|errno| system("making", &self.child(name))(errno.into()))
+        let file = openat(&self.directory, name, flags, mode).map_err(fault)?;
+        fchmod(&file, mode).map_err(fault)?;
+        Ok(file.into())
+    }
+
+    fn write_file(&self, name: &str, content: &[u8]) -> Result<(), ScratchError> {
+        let mut file = self.make_file(name, Mode::RUSR | Mode::WUSR)?;
+        file.write_all(content).map_err(|error| system("writing", &self.child(name))(error))
     }
 
     fn make_directory(&self, name: &str, mode: Mode) -> Result<(), ScratchError> {
-        let made = rustix::fs::mkdirat(&self.directory, name, mode);
+        let made = make_directory(self.directory.as_fd(), name.as_bytes(), mode);
         made.map_err(|errno| system("making", &self.child(name))(errno.into()))
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
         let name = self.path.file_name().unwrap_or_default();
         let removed = match is_still_there(&self.base, name, &self.directory) {
             // Mostly it is empty by now.
@@ -395,6 +450,24 @@ fn warn_of_rest(path: &AbsPath, removed: Result<Removed, Errno>) {
         }
         Err(error) => tracing::warn!("{path} could not be removed: {error}"),
     }
+}
+
+/// Makes the directory `name` in `parent` with just that mode, whatever the umask is.
+fn make_directory(parent: BorrowedFd<'_>, name: &[u8], mode: Mode) -> Result<(), Errno> {
+    mkdirat(parent, name, mode)?;
+    set_mode(parent, name, mode)
+}
+
+/// Sets the mode of `name` in `parent`, which may be one that we cannot open; follows no link.
+fn set_mode(parent: BorrowedFd<'_>, name: &[u8], mode: Mode) -> Result<(), Errno> {
+    let mode = nix::sys::stat::Mode::from_bits_truncate(mode.as_raw_mode());
+    fchmodat(parent, name, mode, FchmodatFlags::NoFollowSymlink)
+        .map_err(|error| Errno::from_raw_os_error(error as i32))
+}
+
+fn is_our_directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+        && stat.st_uid == rustix::process::geteuid().as_raw()
 }
 
 /// Whether `name` in `base` is the directory that is open as `directory`.

@@ -9,9 +9,8 @@
 //! Not for trees that somebody alive is working on: such a one cannot lead the removal out of the tree, but
 //! can keep it busy until its limit is reached.
 
-use super::DIRECTORY;
-use nix::sys::stat::{FchmodatFlags, fchmodat};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, fchmod, fstat, openat, renameat, unlinkat};
+use super::{DIRECTORY, set_mode};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, Stat, fchmod, fstat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 use std::ffi::CStr;
@@ -37,15 +36,47 @@ pub(super) fn remove_tree(parent: BorrowedFd<'_>, name: impl Arg, most_steps: u6
         Ok(()) | Err(Errno::NOENT) => Ok(Removed::Whole),
         Err(Errno::NOTEMPTY | Errno::EXIST) => {
             let top = open_directory(parent, name)?;
-            let removed =
-                Removal { top: top.as_fd(), moved: 0, steps_left: most_steps, failure: None }.empty_top()?;
-            if removed == Removed::Whole {
-                unlinkat(parent, name, AtFlags::REMOVEDIR)?;
-            }
-            Ok(removed)
+            remove_opened(parent, name, top.as_fd(), most_steps)
         }
         Err(error) => Err(error),
     })
+}
+
+/// Removes the directory `name` of `parent` as [`remove_tree`] does where it is the one that is meant, also
+/// while others may put something else in its place; anything else stays, and there is nothing to remove.
+pub(super) fn remove_tree_if(
+    parent: BorrowedFd<'_>,
+    name: impl Arg,
+    is_meant: impl Fn(&Stat) -> bool,
+    most_steps: u64,
+) -> Result<Removed, Errno> {
+    name.into_with_c_str(|name| {
+        // Before it is opened, since that may change its mode.
+        match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if is_meant(&stat) => {}
+            Ok(_) | Err(Errno::NOENT) => return Ok(Removed::Whole),
+            Err(error) => return Err(error),
+        }
+        let top = open_directory(parent, name)?;
+        if !is_meant(&fstat(&top)?) {
+            return Ok(Removed::Whole);
+        }
+        remove_opened(parent, name, top.as_fd(), most_steps)
+    })
+}
+
+/// Empties `top`, and removes what has its name when it is empty too.
+fn remove_opened(
+    parent: BorrowedFd<'_>,
+    name: &CStr,
+    top: BorrowedFd<'_>,
+    most_steps: u64,
+) -> Result<Removed, Errno> {
+    let removed = Removal { top, moved: 0, steps_left: most_steps, failure: None }.empty_top()?;
+    if removed == Removed::Whole {
+        unlinkat(parent, name, AtFlags::REMOVEDIR)?;
+    }
+    Ok(removed)
 }
 
 struct Removal<'a> {
@@ -129,11 +160,10 @@ impl Removal<'_> {
 }
 
 /// Opens a directory for us to list and change, whatever its mode was.
-fn open_directory(at: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+pub(super) fn open_directory(at: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let directory = match openat(at, name, DIRECTORY, Mode::empty()) {
         Err(Errno::ACCESS) => {
-            fchmodat(at, name, nix::sys::stat::Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink)
-                .map_err(|error| Errno::from_raw_os_error(error as i32))?;
+            set_mode(at, name.to_bytes(), Mode::RWXU)?;
             openat(at, name, DIRECTORY, Mode::empty())?
         }
         other => other?,
@@ -154,7 +184,7 @@ mod tests {
     use std::path::Path;
     use std::process::{Command, Stdio};
 
-    fn set_mode(path: &Path, mode: u32) {
+    fn change_mode(path: &Path, mode: u32) {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
     }
 
@@ -185,12 +215,12 @@ mod tests {
                 let directory = tree.join(name);
                 fs::create_dir_all(directory.join("below/deeper")).expect("writable");
                 fs::write(directory.join("below/deeper/file"), "x").expect("writable");
-                set_mode(&directory.join("below/deeper/file"), 0);
+                change_mode(&directory.join("below/deeper/file"), 0);
                 for path in [directory.join("below/deeper"), directory.join("below"), directory] {
-                    set_mode(&path, mode);
+                    change_mode(&path, mode);
                 }
             }
-            set_mode(tree, 0);
+            change_mode(tree, 0);
         });
     }
 
@@ -198,7 +228,7 @@ mod tests {
     fn links_and_pipes_are_removed_and_not_followed() {
         let outside = tempfile::tempdir().expect("a temporary directory");
         fs::write(outside.path().join("file"), "x").expect("writable");
-        set_mode(outside.path(), 0o750);
+        change_mode(outside.path(), 0o750);
         check(|tree| {
             fs::create_dir(tree.join("d")).expect("writable");
             symlink(outside.path(), tree.join("link")).expect("writable");

@@ -3,11 +3,14 @@
 use super::*;
 use std::collections::HashSet;
 use std::fs;
+use std::mem::ManuallyDrop;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 
 /// A base like `/tmp`, for one test.
 fn base() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a temporary directory")
+    let base = tempfile::tempdir().expect("a temporary directory");
+    fs::set_permissions(base.path(), fs::Permissions::from_mode(0o700)).expect("ours");
+    base
 }
 
 fn create(base: &tempfile::TempDir) -> Scratch {
@@ -32,12 +35,33 @@ fn names_in(base: &tempfile::TempDir) -> Vec<String> {
     names
 }
 
-/// A directory as a killed process leaves it: with nobody to hold its lock.
-fn leave_behind(base: &tempfile::TempDir, name: &str) -> PathBuf {
+/// A directory of the user's own, with something in it.
+fn make_with_file(base: &tempfile::TempDir, name: &str) -> PathBuf {
     let path = base.path().join(name);
     fs::DirBuilder::new().mode(0o700).create(&path).expect("writable");
     fs::write(path.join("file"), "left").expect("writable");
     path
+}
+
+/// What a killed process leaves: its directories, with something in them, and nobody to hold the lock.
+struct Dead {
+    commands: PathBuf,
+    held: PathBuf,
+}
+
+fn leave_behind(base: &tempfile::TempDir) -> Dead {
+    let scratch = create(base);
+    let command = scratch.command_directory().expect("a directory");
+    fs::write(command.path().as_path().join("file"), "left").expect("writable");
+    scratch.hidden_directory().expect("a mask");
+    let places = &scratch.places;
+    let dead = Dead {
+        commands: places.commands.path.as_path().to_owned(),
+        held: places.masks.path.as_path().to_owned(),
+    };
+    flock(&places.masks.directory, FlockOperation::Unlock).expect("held");
+    let _never_dropped = ManuallyDrop::new((scratch, command));
+    dead
 }
 
 #[test]
@@ -45,7 +69,7 @@ fn goes_with_its_last_user() {
     let base = base();
     let scratch = create(&base);
     let command = scratch.command_directory().expect("a directory");
-    let path = scratch.commands.path.clone();
+    let path = scratch.places.commands.path.clone();
     fs::write(command.path().as_path().join("file"), "x").expect("writable");
     drop(scratch);
     assert!(command.path().as_path().join("file").symlink_metadata().is_ok(), "its command may still run");
@@ -59,7 +83,7 @@ fn nobody_else_can_enter() {
     let base = base();
     let scratch = create(&base);
     let command = scratch.command_directory().expect("a directory");
-    for path in [&scratch.commands.path, &scratch.masks.path, command.path()] {
+    for path in [&scratch.places.commands.path, &scratch.places.masks.path, command.path()] {
         assert_eq!(fs::metadata(path.as_path()).expect("exists").mode() & 0o7777, 0o700, "{path}");
     }
 }
@@ -95,10 +119,140 @@ fn command_directories_are_apart_and_short() {
 fn the_dead_are_swept_and_the_living_are_not() {
     let base = base();
     let living = create(&base);
-    let dead = leave_behind(&base, "palisade-aB3xyz");
+    let dead = leave_behind(&base);
     sweep(&base);
-    assert!(dead.symlink_metadata().is_err());
-    assert!(living.commands.path.as_path().symlink_metadata().is_ok());
+    assert!(dead.commands.symlink_metadata().is_err());
+    assert!(dead.held.symlink_metadata().is_err());
+    assert!(living.places.commands.path.as_path().symlink_metadata().is_ok());
+    assert!(living.places.masks.path.as_path().symlink_metadata().is_ok());
+    drop(living);
+    assert_eq!(names_in(&base), [""; 0]);
+}
+
+/// Each has a name that a directory of ours could have.
+#[test]
+fn the_users_own_directories_survive_a_sweep() {
+    let base = base();
+    let own =
+        ["palisade-aB3xyz", "palisade-backup", "palisade-issue2"].map(|name| make_with_file(&base, name));
+    leave_behind(&base);
+    sweep(&base);
+    assert_eq!(names_in(&base), ["palisade-aB3xyz", "palisade-backup", "palisade-issue2"]);
+    assert!(own.iter().all(|path| path.join("file").symlink_metadata().is_ok()));
+}
+
+#[test]
+fn what_took_the_place_of_a_recorded_directory_survives() {
+    let base = base();
+    let replaced = leave_behind(&base);
+    fs::rename(&replaced.commands, base.path().join("moved")).expect("ours");
+    make_with_file(&base, replaced.commands.file_name().and_then(|name| name.to_str()).expect("ours"));
+    let linked = leave_behind(&base);
+    fs::rename(&linked.commands, base.path().join("target")).expect("ours");
+    symlink("target", &linked.commands).expect("writable");
+    let before = names_in(&base);
+    sweep(&base);
+    let left: Vec<String> = before.into_iter().filter(|name| name != "private").collect();
+    assert_eq!(names_in(&base), left);
+    for directory in [replaced.commands, base.path().join("moved"), base.path().join("target")] {
+        assert!(fs::read_dir(&directory).expect("still there").count() > 0, "{directory:?}");
+    }
+}
+
+#[test]
+fn what_is_no_record_removes_nothing() {
+    let record = |dead: &Dead| fs::read_to_string(dead.held.join("commands")).expect("recorded");
+    let changes: [fn(String) -> Vec<u8>; 7] = [
+        |_| Vec::new(),
+        |line| line.trim_end().into(),
+        |line| format!("{line}{line}").into(),
+        |line| format!("./{line}").into(),
+        |line| format!("{line}{}", " ".repeat(500)).into(),
+        |line| [line.as_bytes(), b"\xff"].concat(),
+        |_| b"../.. 1 1\n".to_vec(),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let base = base();
+        let dead = leave_behind(&base);
+        let changed = change(record(&dead));
+        fs::write(dead.held.join("commands"), changed).expect("ours");
+        sweep(&base);
+        assert!(dead.commands.join("0/file").symlink_metadata().is_ok(), "change {number}");
+        assert!(dead.held.symlink_metadata().is_err(), "change {number}");
+    }
+}
+
+/// A user's own directory took the path while the sandbox was alive.
+#[test]
+fn what_took_the_place_of_a_living_directory_survives() {
+    let base = base();
+    let scratch = create(&base);
+    let path = scratch.places.commands.path.as_path().to_owned();
+    fs::rename(&path, base.path().join("moved")).expect("ours");
+    let own = make_with_file(&base, path.file_name().and_then(|name| name.to_str()).expect("ours"));
+    drop(scratch);
+    assert!(own.join("file").symlink_metadata().is_ok());
+}
+
+/// Root may remove anything, so that this says something only as another user; see the test below.
+#[test]
+fn what_could_not_be_removed_stays_on_record() {
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let base = base();
+    let scratch = create(&base);
+    let held = scratch.places.masks.path.as_path().to_owned();
+    fs::set_permissions(base.path(), fs::Permissions::from_mode(0o500)).expect("ours");
+    drop(scratch);
+    sweep(&base);
+    assert!(held.join("commands").symlink_metadata().is_ok());
+    fs::set_permissions(base.path(), fs::Permissions::from_mode(0o700)).expect("ours");
+    sweep(&base);
+    assert_eq!(names_in(&base), [""; 0]);
+}
+
+/// Under a umask that takes the owner's permissions too. The umask is the process's, so in one of its own.
+#[test]
+fn the_same_with_any_umask() {
+    use std::os::unix::process::CommandExt;
+    let place = tempfile::tempdir().expect("a temporary directory");
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+    let program = place.path().join("tests");
+    fs::copy(std::env::current_exe().expect("known"), &program).expect("readable");
+    let names = [
+        "nobody_else_can_enter",
+        "masks_are_made_once",
+        "the_dead_are_swept",
+        "goes_with_its_last",
+        "what_could_not_be_removed",
+    ];
+    for umask in ["777", "277", "0"] {
+        let mut tests = std::process::Command::new("/bin/sh");
+        tests.args(["-c", "umask \"$0\" && exec \"$@\"", umask]).arg(&program);
+        tests.args(names.map(|name| format!("scratch::tests::{name}")));
+        tests.env_clear().env("TMPDIR", "/tmp").current_dir("/");
+        // Root may do what modes forbid.
+        if rustix::process::geteuid().is_root() {
+            tests.uid(65534).gid(65534);
+        }
+        let tests = tests.stdout(std::process::Stdio::piped()).spawn().expect("can be run");
+        let output = tests.wait_with_output().expect("ends");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("test result: ok. 5 passed"), "{umask}: {text}");
+    }
+}
+
+#[test]
+fn a_private_directory_that_lost_its_mode_is_entered_again() {
+    let base = base();
+    let private = base.path().join("private");
+    fs::create_dir(&private).expect("writable");
+    fs::set_permissions(&private, fs::Permissions::from_mode(0o0)).expect("ours");
+    let scratch = create(&base);
+    assert_eq!(fs::metadata(&private).expect("exists").mode() & 0o7777, 0o700);
+    drop(scratch);
+    assert_eq!(names_in(&base), [""; 0]);
 }
 
 #[test]
@@ -112,7 +266,7 @@ fn what_is_not_ours_is_left_alone() {
     for name in
         ["palisade-short", "palisade-toolong", "palisade-covers-0", "palisade-a.b.c_", "xpalisade-abcdef"]
     {
-        leave_behind(&base, name);
+        make_with_file(&base, name);
     }
     let before = names_in(&base);
     drop(create(&base));
@@ -127,10 +281,10 @@ fn another_users_directory_is_left_alone() {
         return;
     }
     let base = base();
-    let other = leave_behind(&base, "palisade-other1");
-    std::os::unix::fs::chown(&other, Some(65534), None).expect("root may");
+    let dead = leave_behind(&base);
+    std::os::unix::fs::chown(&dead.commands, Some(65534), None).expect("root may");
     sweep(&base);
-    assert!(other.join("file").symlink_metadata().is_ok());
+    assert!(dead.commands.join("0/file").symlink_metadata().is_ok());
 }
 
 #[test]
@@ -160,8 +314,8 @@ fn a_base_that_anybody_may_rearrange_is_refused() {
 fn a_directory_that_a_sweep_was_quicker_to_lock_is_not_used() {
     let scene = base();
     let base = Base::open(scene.path()).expect("a base");
-    let made = AbsPath::try_from(leave_behind(&scene, "palisade-aB3xyz").as_path()).expect("absolute");
-    let sweeper = fs::File::open(made.as_path()).expect("exists");
+    let made = AbsPath::try_from(make_with_file(&scene, "palisade-aB3xyz").as_path()).expect("absolute");
+    let sweeper = File::open(made.as_path()).expect("exists");
     sweeper.lock().expect("nobody else has it");
     assert!(Held::lock(&base, made.clone()).expect("no failure").is_none());
     fs::remove_dir_all(made.as_path()).expect("ours");
