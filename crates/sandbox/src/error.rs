@@ -38,6 +38,16 @@ pub enum Error {
     /// A word of the command cannot be passed to any program.
     #[error("{0} holds a NUL byte, which no program can be given")]
     Nul(&'static str),
+    /// A stream of the caller's would be a way around the sandbox's mounts.
+    #[error("{stream} is {what}; {remedy}")]
+    Stream {
+        /// `standard input` and so on.
+        stream: &'static str,
+        /// What it is.
+        what: &'static str,
+        /// What to do about it.
+        remedy: &'static str,
+    },
     /// The temporary directory, or what goes with it, could not be made.
     #[error("no temporary directory for the command: {0}")]
     Scratch(#[from] crate::scratch::ScratchError),
@@ -77,7 +87,7 @@ impl Error {
             Error::Directory { .. } => "SANDBOX_DIRECTORY",
             Error::ProgramNotFound(_) => "PROGRAM_NOT_FOUND",
             Error::NotExecutable(_) => "PROGRAM_NOT_EXECUTABLE",
-            Error::Nul(_) => "COMMAND_INVALID",
+            Error::Nul(_) | Error::Stream { .. } => "COMMAND_INVALID",
             Error::Scratch(_) | Error::Cover(_) => "SANDBOX_SCRATCH",
             Error::Launch(_) | Error::Path { .. } | Error::System { .. } => "SANDBOX_LAUNCH",
         }

@@ -107,6 +107,7 @@ impl Sandbox {
         let files = &self.shared.policy.files;
         self.shared.refuse_writable_bubblewrap(&root)?;
         let (program, argv) = program_and_argv(&request, &working_directory, &root, files)?;
+        refuse_ways_around(request.streams, self.shared.entry.is_some())?;
         let pipes = Pipes::make(request.streams)?;
         let started = self.start(program, argv, pipes.inner);
 
@@ -403,6 +404,33 @@ impl Listen {
     fn addresses(&self) -> Vec<SocketAddr> {
         [self.proxy.http, self.proxy.socks].into_iter().chain(self.direct.iter().map(|(_, at)| *at)).collect()
     }
+}
+
+/// A directory that the caller has open leads, through `/proc/self/fd`, to the host's whole tree by the host's own
+/// mounts. A file on standard input leads to itself, for writing; an entry sees to that.
+fn refuse_ways_around(streams: [Stream; 3], has_entry: bool) -> Result<(), Error> {
+    use std::os::fd::AsFd;
+    let (stdin, stdout, stderr) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+    let named = [
+        ("standard input", stdin.as_fd()),
+        ("standard output", stdout.as_fd()),
+        ("standard error", stderr.as_fd()),
+    ];
+    for ((stream, fd), leads) in named.into_iter().zip(streams) {
+        // What is closed leads nowhere.
+        let Ok(stat) = rustix::fs::fstat(fd) else { continue };
+        let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
+        let is_path = rustix::fs::fcntl_getfl(fd).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::PATH));
+        let remedy = "give the command something else there";
+        if leads == Stream::Inherit && (kind.is_dir() || is_path) {
+            return Err(Error::Stream { stream, what: "a directory, or a mere path", remedy });
+        }
+        if leads == Stream::Inherit && stream == "standard input" && kind.is_file() && !has_entry {
+            let remedy = "pass it through a pipe, or give the sandbox an entry";
+            return Err(Error::Stream { stream, what: "a file, which the command could write", remedy });
+        }
+    }
+    Ok(())
 }
 
 /// The command's ends of its streams, and ours of those that are captured.

@@ -13,6 +13,7 @@
 
 use super::sys;
 use nix::errno::Errno;
+use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek};
 use std::convert::Infallible;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
@@ -115,11 +116,38 @@ fn become_command(words: &[OsString]) -> Result<Infallible, (i32, String)> {
     let ignored = number(ignored).ok_or_else(|| internal("no signal mask"))?;
     let block = read_block(fd).map_err(|error| internal(&error.to_string()))?;
     let described = Described::read(&block).ok_or_else(|| internal("no description of a command"))?;
+    shut_standard_input().map_err(|reason| (super::launch::ENTRY_FAILED, reason))?;
     sys::close_all_others();
     sys::reset_signals(ignored).map_err(|error| internal(&error.to_string()))?;
     let error = execute(&described);
     let status = if error == Errno::ENOENT { NOT_FOUND } else { CANNOT_EXECUTE };
     Err((status, reason(&described.program, error)))
+}
+
+/// A file that the caller opened for reading can be opened again, for writing, through `/proc/self/fd/0`, which
+/// leads to it by the host's own mounts. So it is exchanged for the same file by the sandbox's mounts.
+fn shut_standard_input() -> Result<(), String> {
+    let stdin = io::stdin();
+    let Ok(stat) = fstat(&stdin) else { return Ok(()) };
+    let is_for_reading =
+        fcntl_getfl(&stdin).is_ok_and(|flags| !flags.intersects(OFlags::WRONLY | OFlags::RDWR));
+    // What has no name any more (a here-document) is nobody else's.
+    let is_named_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink > 0;
+    if !is_for_reading || !is_named_file {
+        return Ok(());
+    }
+    let exchange = || -> io::Result<()> {
+        let same = File::open(std::fs::read_link("/proc/self/fd/0")?)?;
+        let seen = fstat(&same)?;
+        if (seen.st_dev, seen.st_ino) != (stat.st_dev, stat.st_ino) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        seek(&same, SeekFrom::Start(seek(&stdin, SeekFrom::Current(0))?))?;
+        Ok(rustix::stdio::dup2_stdin(&same)?)
+    };
+    exchange().map_err(|error| {
+        format!("standard input is a file that the sandbox does not show ({error}); pass it through a pipe instead")
+    })
 }
 
 fn reason(program: &CString, error: Errno) -> String {
