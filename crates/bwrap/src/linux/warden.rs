@@ -38,7 +38,7 @@ impl Warden {
         Ok(Warden { socket: Arc::new(socket), process, launches: AtomicU64::new(1) })
     }
 
-    /// Watches over one launch, as soon as its process has [registered](sys::register).
+    /// Watches over one launch, as soon as its process has made itself known.
     pub(super) fn watch_over(&self) -> Watch {
         Watch { socket: Arc::clone(&self.socket), launch: self.launches.fetch_add(1, Ordering::Relaxed) }
     }
