@@ -20,7 +20,7 @@ use palisade_bwrap::{Mount, Mounts, Setting, arguments};
 use palisade_policy::{AbsPath, Confinement, Endpoint, Host, NetworkPolicy, Policy};
 use palisade_proxy::{Listeners, Lookup, Proxy};
 use std::ffi::OsString;
-use std::io::PipeReader;
+use std::io::{self, PipeReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -54,13 +54,13 @@ pub(crate) struct Shared {
     network: Arc<NetworkPolicy>,
     entry: Option<Entry>,
     bwrap: Program,
-    /// Made by the launching thread while the first bubblewrap comes up.
+    // These three are made by the launching thread, beside other work.
     filter: OnceLock<Result<Vec<u8>, Cause>>,
-    guards: ProcGuards,
+    guards: OnceLock<io::Result<ProcGuards>>,
     scratch: Scratch,
     lookup: Arc<Lookup>,
     launcher: Launcher,
-    warden: Warden,
+    warden: OnceLock<io::Result<Warden>>,
     swept: Once,
 }
 
@@ -69,25 +69,28 @@ impl Sandbox {
     /// [`probe`](crate::probe()).
     pub fn create(options: Options) -> Result<Self, Error> {
         let launcher = Launcher::start()?;
-        let begun = launcher.begin(|| (Warden::start(), proc_guards(rustix::process::geteuid().is_root())));
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
         let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map_err(Error::Unavailable)?;
         let scratch = Scratch::create()?;
-        let (warden, guards) = begun.recv().map_err(|_| Launcher::has_ended())?;
         let shared = Shared {
             network: Arc::new(options.policy.network.clone()),
             policy: options.policy,
             entry: options.entry,
             bwrap,
             filter: OnceLock::new(),
-            guards: guards.map_err(system("reading /proc"))?,
+            guards: OnceLock::new(),
             scratch,
             lookup: Arc::new(Lookup::system()),
             launcher,
-            warden: warden.map_err(system("starting the warden"))?,
+            warden: OnceLock::new(),
             swept: Once::new(),
         };
-        Ok(Sandbox { shared: Arc::new(shared) })
+        let shared = Arc::new(shared);
+        let also = Arc::clone(&shared);
+        shared.launcher.later(move || {
+            let _ = (also.warden(), also.guards());
+        });
+        Ok(Sandbox { shared })
     }
 
     /// Runs a command to its end.
@@ -175,7 +178,10 @@ impl Sandbox {
     ) -> Receiver<Result<Started, LaunchError>> {
         let shared = Arc::clone(&self.shared);
         let started = self.shared.launcher.begin(move || {
-            let (bwrap, warden, entry) = (&shared.bwrap, &shared.warden, shared.entry.as_ref());
+            let warden = shared
+                .warden()
+                .map_err(|error| LaunchError::System { doing: "starting the warden", error })?;
+            let (bwrap, entry) = (&shared.bwrap, shared.entry.as_ref());
             start(Start { bwrap, warden, entry, program, argv, stdio })
         });
         let shared = Arc::clone(&self.shared);
@@ -219,8 +225,7 @@ impl Sandbox {
     }
 
     fn start_proxy(&self, listeners: Vec<Option<TcpListener>>, listen: Listen) -> Result<Proxy, Error> {
-        let missing =
-            || system("listening in the sandbox")(std::io::Error::other("no IPv4 loopback interface"));
+        let missing = || system("listening in the sandbox")(io::Error::other("no IPv4 loopback interface"));
         let mut listeners = listeners.into_iter();
         let http = listeners.next().flatten().ok_or_else(missing)?;
         let socks = listeners.next().flatten().ok_or_else(missing)?;
@@ -280,11 +285,22 @@ impl Prepared {
 impl Drop for Shared {
     fn drop(&mut self) {
         // It ends while the rest is cleared away.
-        self.warden.dismiss();
+        if let Some(Ok(warden)) = self.warden.get() {
+            warden.dismiss();
+        }
     }
 }
 
 impl Shared {
+    fn warden(&self) -> io::Result<&Warden> {
+        self.warden.get_or_init(Warden::start).as_ref().map_err(again)
+    }
+
+    fn guards(&self) -> io::Result<&ProcGuards> {
+        let find = || proc_guards(rustix::process::geteuid().is_root());
+        self.guards.get_or_init(find).as_ref().map_err(again)
+    }
+
     fn filter(&self) -> &Result<Vec<u8>, Cause> {
         self.filter.get_or_init(|| probe::filter(self.policy.network.unix_sockets))
     }
@@ -324,6 +340,11 @@ fn expected(mounts: &Mounts) -> Result<Vec<Expected>, Error> {
     mounts.steps().iter().filter_map(one).collect()
 }
 
+/// The same error for one more command.
+fn again(error: &io::Error) -> io::Error {
+    error.raw_os_error().map_or_else(|| io::Error::other(error.to_string()), io::Error::from_raw_os_error)
+}
+
 /// What one launch is made from, besides the command itself.
 struct Plan {
     arguments: Vec<Vec<u8>>,
@@ -348,12 +369,13 @@ impl Plan {
             network: &shared.network,
         };
         let variables = environment::variables(&scene, listen.proxy);
+        let guards = shared.guards().map_err(system("reading /proc"))?;
         let setting = Setting {
             hidden_file: &shared.scratch.hidden_file()?,
             hidden_directory: &shared.scratch.hidden_directory()?,
             working_directory: &confinement.working_directory,
-            proc_read_only: &shared.guards.read_only,
-            proc_hidden: &shared.guards.hidden,
+            proc_read_only: &guards.read_only,
+            proc_hidden: &guards.hidden,
             variables: if shared.entry.is_some() { &[] } else { &variables },
         };
         let arguments = arguments(&Mounts::plan(confinement), &setting)?;
@@ -410,7 +432,7 @@ impl Listen {
 /// mounts. A file on standard input leads to itself, for writing; an entry sees to that.
 fn refuse_ways_around(streams: [Stream; 3], has_entry: bool) -> Result<(), Error> {
     use std::os::fd::AsFd;
-    let (stdin, stdout, stderr) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     let named = [
         ("standard input", stdin.as_fd()),
         ("standard output", stdout.as_fd()),
