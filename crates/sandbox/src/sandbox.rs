@@ -474,7 +474,7 @@ impl Pipes {
             Stream::Inherit => (Stdio::inherit(), None),
             Stream::Null => (Stdio::null(), None),
             Stream::Capture => {
-                let (reader, writer) = std::io::pipe().map_err(system("making a pipe"))?;
+                let (reader, writer) = io::pipe().map_err(system("making a pipe"))?;
                 (writer.into(), Some(reader))
             }
         })
