@@ -1,6 +1,7 @@
 //! Real commands in the real sandbox, run by `cargo xtask test` as root and as an ordinary user.
 #![forbid(unsafe_code)]
 
+mod attacks;
 mod calls;
 mod cases;
 mod environment;
