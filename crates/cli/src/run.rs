@@ -4,7 +4,7 @@ use crate::failure::{Failure, SANDBOX_FAILED, say};
 use crate::json::{self, JsonOutput};
 use crate::options::RunOptions;
 use crate::policy::{InForce, in_force};
-use crate::signals::Signals;
+use crate::signals::{Received, Signals};
 use crate::terminal::Terminal;
 use nix::sys::signal::SigSet;
 use palisade::{Command, Entry, Options, Process, Request, Sandbox, Signal, Stream};
@@ -71,7 +71,7 @@ async fn start_to_end(
     let signals = Signals::receive(signals).map_err(|error| failed("receiving signals", error))?;
     let prepared = sandbox.prepare(request).await?;
     if let Some(terminal) = terminal {
-        terminal.give(prepared.group());
+        terminal.offer(prepared.group());
     }
     let mut process = prepared.start().await?;
     for warning in process.warnings() {
@@ -104,8 +104,9 @@ async fn to_end(
             signal = signals.next() => signal,
         };
         let done = match signal {
-            Ok(Signal::SIGCHLD) => stop_if_stopped(process, terminal),
-            Ok(signal) => process.signal(signal).await,
+            Ok(Received { signal: Signal::SIGCHLD, .. }) => stop_if_stopped(process, terminal),
+            Ok(Received { signal, is_for_all: true }) => process.signal_all(signal).await,
+            Ok(Received { signal, is_for_all: false }) => process.signal(signal).await,
             Err(error) => Err(error),
         };
         if let Err(error) = done {
@@ -118,7 +119,7 @@ async fn to_end(
 /// Job control is the terminal's: without one, a command that somebody stopped is left to him.
 fn stop_if_stopped(process: &Process, terminal: Option<&Terminal>) -> std::io::Result<()> {
     if let (Some(signal), Some(terminal), Some(group)) = (process.stopped_by()?, terminal, process.group()) {
-        terminal.stop_with(group, signal);
+        terminal.stopped(group, signal);
     }
     Ok(())
 }

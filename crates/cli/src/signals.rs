@@ -5,18 +5,32 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use tokio::io::unix::AsyncFd;
 
 /// Passed on to the command.
-const PASSED_ON: [Signal; 7] = [
+const PASSED_ON: [Signal; 8] = [
     Signal::SIGHUP,
     Signal::SIGINT,
     Signal::SIGQUIT,
     Signal::SIGTERM,
     Signal::SIGUSR1,
     Signal::SIGUSR2,
+    Signal::SIGTSTP,
     Signal::SIGCONT,
 ];
 
+/// `si_code` of a signal that the kernel itself sent: of those above, because of a key that was pressed or a terminal
+/// that is gone.
+const SI_KERNEL: i32 = 0x80;
+
 /// The signals that this process receives.
 pub(crate) struct Signals(AsyncFd<SignalFd>);
+
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Received {
+    pub(crate) signal: Signal,
+    /// Whether it is for everything that was started with us, as what the terminal sends is and what stops or
+    /// continues; otherwise it is for the command.
+    pub(crate) is_for_all: bool,
+}
 
 impl Signals {
     /// From here on the signals no longer end this process. Call it before any thread is started: a thread that
@@ -41,11 +55,15 @@ impl Signals {
     }
 
     /// The next signal.
-    pub(crate) async fn next(&self) -> std::io::Result<Signal> {
+    pub(crate) async fn next(&self) -> std::io::Result<Received> {
         loop {
             let mut ready = self.0.readable().await?;
             match self.0.get_ref().read_signal()? {
-                Some(info) => return Ok(Signal::try_from(info.ssi_signo as i32)?),
+                Some(info) => {
+                    let signal = Signal::try_from(info.ssi_signo as i32)?;
+                    let is_of_jobs = matches!(signal, Signal::SIGTSTP | Signal::SIGCONT);
+                    return Ok(Received { signal, is_for_all: is_of_jobs || info.ssi_code == SI_KERNEL });
+                }
                 None => ready.clear_ready(),
             }
         }

@@ -91,9 +91,18 @@ impl Process {
     /// Sends `signal` to the command itself; what it started gets it from the command, or not at all. A command that
     /// is only being started gets it first of all.
     pub async fn signal(&self, signal: Signal) -> std::io::Result<()> {
+        self.once_started(|running| running.signal(signal)).await
+    }
+
+    /// Sends `signal` to the [process group](Self::group) that the command started in, as a terminal does.
+    pub async fn signal_all(&self, signal: Signal) -> std::io::Result<()> {
+        self.once_started(|running| running.signal_group(signal)).await
+    }
+
+    async fn once_started(&self, send: impl Fn(&Running) -> std::io::Result<bool>) -> std::io::Result<()> {
         let Some(running) = self.running() else { return Ok(()) };
         // bubblewrap tells nobody when it has started the command, which takes it a moment.
-        while !running.signal(signal)? {
+        while !send(running)? {
             tokio::time::sleep(A_MOMENT).await;
         }
         Ok(())

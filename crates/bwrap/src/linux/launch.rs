@@ -373,9 +373,7 @@ impl Running {
     /// Sends `signal` to the command itself (not to what it started). `false` when bubblewrap has not started it
     /// yet: then nothing was sent. Does nothing once the command has ended.
     pub fn signal(&self, signal: Signal) -> io::Result<bool> {
-        let Some(pid) = self.command_pid()? else {
-            return Ok(self.has_started.load(Ordering::Relaxed) || self.has_ended()?);
-        };
+        let Some(pid) = self.command_pid()? else { return self.is_past_start() };
         self.has_started.store(true, Ordering::Relaxed);
         let command = match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
             Ok(handle) => handle,
@@ -394,8 +392,21 @@ impl Running {
         }
     }
 
-    fn has_ended(&self) -> io::Result<bool> {
-        wait_readable(self.handle.as_fd(), Instant::now())
+    /// Sends `signal` to the process group that the command started in, as a terminal does; the answer is that of
+    /// [`signal`](Self::signal).
+    pub fn signal_group(&self, signal: Signal) -> io::Result<bool> {
+        if self.command_pid()?.is_none() {
+            return self.is_past_start();
+        }
+        self.has_started.store(true, Ordering::Relaxed);
+        match killpg(self.group(), signal) {
+            Ok(()) | Err(nix::errno::Errno::ESRCH) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn is_past_start(&self) -> io::Result<bool> {
+        Ok(self.has_started.load(Ordering::Relaxed) || wait_readable(self.handle.as_fd(), Instant::now())?)
     }
 
     /// The first child of the sandbox's first process is the command.
