@@ -6,7 +6,11 @@ mod signals;
 
 use palisade_tests::Palisade;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// Far longer than any of these commands takes on a busy machine.
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// A command that runs while the test does something to it.
 struct Live {
@@ -15,9 +19,13 @@ struct Live {
 }
 
 impl Live {
-    /// Starts it, and does not wait for anything.
+    /// Starts it, and does not wait for anything. No signal is ignored, whatever the tests themselves ignore (under
+    /// `nohup`, say).
     fn start(palisade: Palisade, argv: &[&str]) -> Self {
-        let mut command = palisade.options(["--"]).options(argv).into_command();
+        let palisade = palisade.options(["--"]).options(argv).into_command();
+        let mut command = Command::new("env");
+        command.arg("--default-signal").arg(palisade.get_program()).args(palisade.get_args());
+        command.current_dir(palisade.get_current_dir().expect("tests say where"));
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("palisade starts");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -41,10 +49,19 @@ impl Live {
         nix::sys::signal::kill(self.pid(), signal).expect("own child");
     }
 
-    /// What else it prints, and how it ends.
+    /// What else it prints, and how it ends. One without end is killed, which shows in its status.
     fn end(mut self) -> (ExitStatus, String) {
+        let pid = self.pid();
+        let (done, ended) = std::sync::mpsc::channel();
+        let watch = std::thread::spawn(move || {
+            if ended.recv_timeout(LONGEST).is_err() {
+                let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+            }
+        });
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).expect("text");
+        let _ = done.send(());
+        watch.join().expect("no panic");
         (self.child.wait().expect("own child"), rest)
     }
 }

@@ -10,4 +10,5 @@ mod input;
 mod life;
 mod many;
 mod network;
+mod terminal;
 mod work;

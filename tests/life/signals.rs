@@ -173,6 +173,8 @@ fn a_command_that_was_stopped_or_whose_palisade_was_goes_on_when_continued() {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", live.pid())).expect("own child");
         stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(letter))
     };
+    live.send(SIGTSTP);
+    eventually("palisade has taken it", || !is_pending(&live));
     live.send(SIGSTOP);
     eventually("palisade is stopped", || state("T"));
     project.write("go", "");

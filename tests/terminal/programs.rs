@@ -1,0 +1,160 @@
+//! Programs that work with a terminal work with it inside.
+
+use super::{await_state, run};
+use palisade_tests::{Marker, Project, eventually};
+use std::process::Command;
+
+#[test]
+fn the_streams_are_the_terminal_and_know_its_size() {
+    let Some(project) = Project::where_it_works() else { return };
+    let line = "import os; print([os.isatty(n) for n in range(3)], os.get_terminal_size(), os.path.samestat(os.stat('/dev/tty'), os.stat('/dev/tty')))";
+    let (status, shown) = run(&project, &[], &["python3", "-c", line]).end();
+    assert_eq!(status, Some(0), "{shown}");
+    assert!(shown.contains("[True, True, True] os.terminal_size(columns=80, lines=24)"), "{shown}");
+    let (_, shown) = run(
+        &project,
+        &[],
+        &["sh", "-c", "stty size; stty size < /dev/tty; tty > tty; echo to-$((40 + 2)) > /dev/tty"],
+    )
+    .end();
+    assert_eq!(shown, "24 80\r\n24 80\r\nto-42\r\n");
+}
+
+#[test]
+fn a_change_of_the_windows_size_is_signalled() {
+    let Some(project) = Project::where_it_works() else { return };
+    let script = "import os, signal\n\
+                  def changed(*_): print('now', *os.get_terminal_size(), flush=True)\n\
+                  signal.signal(signal.SIGWINCH, changed)\n\
+                  print('ready', flush=True)\n\
+                  input()";
+    let mut terminal = run(&project, &[], &["python3", "-c", script]);
+    terminal.wait_for("ready");
+    for (lines, columns) in [(40, 100), (10, 33)] {
+        terminal.resize(lines, columns);
+        terminal.wait_for(&format!("now {columns} {lines}"));
+    }
+    terminal.press("\r");
+    assert_eq!(terminal.end().0, Some(0));
+}
+
+#[test]
+fn ctrl_c_interrupts_a_python_session_that_lives_on() {
+    let Some(project) = Project::where_it_works() else { return };
+    let mut terminal = run(&project, &[], &["python3", "-q"]);
+    terminal.wait_for(">>> ");
+    terminal.enter("import time");
+    terminal.wait_for(">>> ");
+    terminal.enter("print('wait', 40 + 2); time.sleep(86400)");
+    terminal.wait_for("wait 42");
+    terminal.press("\x03");
+    terminal.wait_for("KeyboardInterrupt");
+    terminal.wait_for(">>> ");
+    terminal.enter("print('again', 6 * 9)");
+    terminal.wait_for("again 54");
+    terminal.enter("exit(5)");
+    assert_eq!(terminal.end().0, Some(5));
+}
+
+#[test]
+fn ctrl_c_and_ctrl_backslash_end_a_plain_program() {
+    let Some(project) = Project::where_it_works() else { return };
+    for (key, status) in [("\x03", 130), ("\x1c", 131)] {
+        let marker = Marker::new();
+        let mut terminal = run(&project, &[], &["sleep", marker.seconds()]);
+        await_state(&marker, "sleep", 'S');
+        terminal.press(key);
+        assert_eq!(terminal.end().0, Some(status));
+        assert!(marker.processes().is_empty());
+    }
+}
+
+/// A whole job is interrupted: what the command started as well.
+#[test]
+fn ctrl_c_reaches_what_the_command_started() {
+    let Some(project) = Project::where_it_works() else { return };
+    let marker = Marker::new();
+    let line = format!("trap 'echo trapped-$((40 + 2))' INT; sleep {}; echo after-$?", marker.seconds());
+    let mut terminal = run(&project, &[], &["bash", "-c", &line]);
+    await_state(&marker, "sleep", 'S');
+    terminal.press("\x03");
+    terminal.wait_for("trapped-42");
+    terminal.wait_for("after-130");
+    assert_eq!(terminal.end().0, Some(0));
+}
+
+#[test]
+fn an_interactive_bash_inside_has_job_control() {
+    let Some(project) = Project::where_it_works() else { return };
+    let marker = Marker::new();
+    let mut terminal = run(&project, &[], &["env", "PS1=inside> ", "bash", "--norc", "--noprofile", "-i"]);
+    let start = terminal.wait_for("inside> ");
+    assert!(!start.contains("job control") && !start.contains("ioctl"), "{start}");
+    terminal.enter(&format!("sleep {}", marker.seconds()));
+    await_state(&marker, "sleep", 'S');
+    terminal.press("\x1a");
+    terminal.wait_for("Stopped");
+    await_state(&marker, "sleep", 'T');
+    terminal.enter("jobs | grep -c Stopped; echo number-$((40 + 2))");
+    terminal.wait_for("number-42");
+    terminal.enter("fg");
+    await_state(&marker, "sleep", 'S');
+    terminal.press("\x03");
+    terminal.enter("echo status-$?");
+    terminal.wait_for("status-130");
+    terminal.enter("exit 6");
+    assert_eq!(terminal.end().0, Some(6));
+}
+
+/// An editor, and the keys that write `hello from inside` and save.
+const EDITORS: [(&str, &[&str], &str, &str); 3] = [
+    ("vim", &["-N", "-u", "NONE", "-i", "NONE", "-n", "file"], "file", "ihello from inside\x1b:wq\r"),
+    ("nano", &["--ignorercfiles", "file"], "file", "hello from inside\x0f\r\x18"),
+    ("bash", &["-c", "read -e -p 'edit:' line; echo \"$line\" > file"], "edit:", "from inside\x01hello \r"),
+];
+
+#[test]
+fn a_file_is_edited_and_saved() {
+    let Some(project) = Project::where_it_works() else { return };
+    for (editor, options, ready, keys) in EDITORS {
+        let is_here =
+            Command::new("sh").args(["-c", &format!("command -v {editor}")]).output().expect("sh starts");
+        if !is_here.status.success() {
+            continue;
+        }
+        let argv: Vec<&str> = [editor].into_iter().chain(options.iter().copied()).collect();
+        let mut terminal = run(&project, &[], &argv);
+        terminal.wait_for(ready);
+        terminal.press(keys);
+        let (status, shown) = terminal.end();
+        assert_eq!(status, Some(0), "{editor}: {shown}");
+        assert_eq!(project.read("file"), "hello from inside\n", "{editor}");
+        std::fs::remove_file(project.root().join("file")).expect("own file");
+    }
+}
+
+#[test]
+fn closing_the_window_ends_the_command_and_all_that_it_started() {
+    let Some(project) = Project::where_it_works() else { return };
+    let marker = Marker::new();
+    let line = format!("nohup sleep {0} > /dev/null 2>&1 & sleep {0}", marker.seconds());
+    let terminal = run(&project, &[], &["bash", "-c", &line]);
+    await_state(&marker, "sleep", 'S');
+    let mut child = terminal.close_window();
+    child.wait().expect("own child");
+    eventually("nothing is left running", || marker.processes().is_empty());
+}
+
+/// Text pushed into the terminal would be read by the caller's shell, and run there.
+#[test]
+fn nothing_can_be_typed_into_the_callers_terminal() {
+    let Some(project) = Project::where_it_works() else { return };
+    let script = "import fcntl, os\n\
+                  for number in (0x5412, 0x541c, 0x5412 | 1 << 32):\n\
+                  \x20 for fd in (0, 1, 2, os.open('/dev/tty', os.O_RDWR)):\n\
+                  \x20  try: fcntl.ioctl(fd, number & 0xffffffff, b'x'); print('typed')\n\
+                  \x20  except OSError as error: print(error.strerror)";
+    let (status, shown) = run(&project, &[], &["python3", "-c", script]).end();
+    assert_eq!(status, Some(0), "{shown}");
+    assert_eq!(shown, "Operation not permitted\r\n".repeat(12));
+}
