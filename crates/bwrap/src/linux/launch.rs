@@ -445,10 +445,9 @@ impl Running {
         }
         let mut rest = std::mem::take(&mut self.unread);
         (&self.status).take(LONGEST_STATUS as u64).read_to_end(&mut rest)?;
-        Ok(match number_in(&rest, "exit-code").and_then(|code| u8::try_from(code).ok()) {
-            Some(code) => Ended::Exit(code),
-            None => Ended::Unknown,
-        })
+        let reported = number_in(&rest, "exit-code").and_then(|code| u8::try_from(code).ok());
+        let code = reported.or_else(|| killed_unreported(status?.code()?));
+        Ok(code.map_or(Ended::Unknown, Ended::Exit))
     }
 
     /// Waits for bubblewrap's end. Its status is lost where the host ignores SIGCHLD; the command's is not.
@@ -548,6 +547,13 @@ fn fill(file: &File, content: &[u8]) -> Result<(), LaunchError> {
     file.write_all_at(content, 0).map_err(failed("filling a memory file"))
 }
 
+/// Of a command that a signal ended before it was executed bubblewrap reports nothing, but takes over the status, which
+/// none of its own failures has.
+fn killed_unreported(own_status: i32) -> Option<u8> {
+    const MOST_SIGNALS: i32 = 64;
+    u8::try_from(own_status).ok().filter(|_| (129..=128 + MOST_SIGNALS).contains(&own_status))
+}
+
 /// Whether `fd` became readable before `deadline`.
 fn wait_readable(fd: BorrowedFd<'_>, deadline: Instant) -> io::Result<bool> {
     loop {
@@ -579,6 +585,15 @@ mod tests {
         assert_eq!(number_in(lines, "child-pid"), Some(7));
         assert_eq!(number_in(lines, "exit-code"), Some(130));
         assert_eq!(number_in(b"not json\n", "child-pid"), None);
+    }
+
+    #[test]
+    fn only_a_signals_status_is_taken_from_bubblewrap_itself() {
+        for (own, taken) in
+            [(0, None), (1, None), (125, None), (128, None), (137, Some(137)), (143, Some(143)), (193, None)]
+        {
+            assert_eq!(killed_unreported(own), taken, "{own}");
+        }
     }
 
     #[test]
