@@ -7,6 +7,7 @@ mod cases;
 mod environment;
 mod files;
 mod input;
+mod library;
 mod life;
 mod many;
 mod network;
