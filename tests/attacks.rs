@@ -3,6 +3,18 @@
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use palisade_tests::Project;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// About as long as a launch takes from its look at the paths to their mounts: swaps at this pace hit between.
+const PAUSE: Duration = Duration::from_micros(300);
+
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// Another process of the same user (a command in another sandbox, say) swaps the root for a link to a place outside
 /// while the sandbox is being built.
@@ -12,17 +24,21 @@ fn a_root_that_becomes_a_link_while_it_is_mounted_opens_nothing() {
     let root = project.root();
     let (sub, link) = (root.join("sub"), root.join("link"));
     std::fs::create_dir(&sub).expect("own directory");
-    std::os::unix::fs::symlink(project.outside(), &link).expect("own directory");
+    // Relative: an absolute one leads nowhere where bubblewrap mounts.
+    std::os::unix::fs::symlink("../outside", &link).expect("own directory");
     let secret = project.outside().join("secret");
     std::fs::write(&secret, "untouched").expect("own directory");
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // However the launches end: the other thread must.
+        let _stop = Stop(&done);
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 renameat2(AT_FDCWD, &sub, AT_FDCWD, &link, RenameFlags::RENAME_EXCHANGE).expect("both exist");
+                std::thread::park_timeout(PAUSE);
             }
         });
-        for _ in 0..40 {
+        for _ in 0..100 {
             let line = format!("cat {0}; echo changed >{0}", secret.display());
             let run = project
                 .run()
@@ -35,7 +51,6 @@ fn a_root_that_becomes_a_link_while_it_is_mounted_opens_nothing() {
                 .line(line);
             assert!(!run.stdout.contains("untouched"), "{run:?}");
         }
-        done.store(true, Ordering::Relaxed);
     });
     assert_eq!(std::fs::read_to_string(&secret).expect("own file"), "untouched");
 }
