@@ -6,6 +6,7 @@
 //! (the end of Palisade itself).
 //! All `unsafe` code of the crate is in `sys`.
 
+mod channels;
 pub mod entry;
 mod launch;
 mod listeners;

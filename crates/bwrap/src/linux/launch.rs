@@ -15,6 +15,7 @@
 //! bubblewrap itself, so that a Palisade that is killed before the release leaves it waiting for the kill rather
 //! than reading an end of file and starting the command.
 
+use super::channels::{block_pipe, fill, memory_file, send, stream_pair, wait_readable};
 use super::entry::{Entry, command_block, is_variable_name};
 use super::listeners::bind_inside;
 use super::program::Program;
@@ -23,9 +24,6 @@ use super::verify::{self, Expected};
 use super::warden::{Warden, Watch};
 use crate::MOST_ARGUMENTS;
 use nix::sys::signal::{Signal, killpg};
-use nix::sys::socket::MsgFlags;
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::process::{Pid, PidfdFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -33,7 +31,6 @@ use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,7 +111,7 @@ pub enum LaunchError {
     Namespaces(io::Error),
 }
 
-fn failed(doing: &'static str) -> impl Fn(io::Error) -> LaunchError {
+pub(super) fn failed(doing: &'static str) -> impl Fn(io::Error) -> LaunchError {
     move |error| LaunchError::System { doing, error }
 }
 
@@ -503,48 +500,8 @@ fn refuse_too_many(argv: &[OsString], others: usize) -> Result<(), LaunchError> 
     Ok(())
 }
 
-/// Two ends of a stream; ours is the first.
-fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
-    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
-    Ok(socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?)
-}
-
-/// Sends `bytes` and closes. That nobody reads them any more shows by what comes next.
-fn send(socket: OwnedFd, bytes: &[u8]) -> Result<(), LaunchError> {
-    use nix::errno::Errno;
-    let mut left = bytes;
-    while !left.is_empty() {
-        match nix::sys::socket::send(socket.as_raw_fd(), left, MsgFlags::MSG_NOSIGNAL) {
-            Ok(count) => left = &left[count..],
-            Err(Errno::EINTR) => {}
-            Err(Errno::EPIPE | Errno::ECONNRESET) => return Ok(()),
-            Err(error) => return Err(failed("passing bubblewrap its arguments")(error.into())),
-        }
-    }
-    Ok(())
-}
-
-/// The writing end for us, and a descriptor for bubblewrap that reads *and* writes, so that it never sees an end.
-fn block_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let path = format!("/proc/self/fd/{}", read.as_raw_fd());
-    let both = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
-    Ok((write, both))
-}
-
 fn nul_ended(words: &[Vec<u8>]) -> Vec<u8> {
     words.iter().flat_map(|word| [word.as_slice(), b"\0"].concat()).collect()
-}
-
-/// An empty file in memory.
-fn memory_file(name: &str) -> Result<File, LaunchError> {
-    let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC);
-    file.map(File::from).map_err(|error| failed("making a memory file")(error.into()))
-}
-
-/// Writes `content` without moving the place from which whoever inherited the file reads.
-fn fill(file: &File, content: &[u8]) -> Result<(), LaunchError> {
-    file.write_all_at(content, 0).map_err(failed("filling a memory file"))
 }
 
 /// Of a command that a signal ended before it was executed bubblewrap reports nothing, but takes over the status, which
@@ -552,19 +509,6 @@ fn fill(file: &File, content: &[u8]) -> Result<(), LaunchError> {
 fn killed_unreported(own_status: i32) -> Option<u8> {
     const MOST_SIGNALS: i32 = 64;
     u8::try_from(own_status).ok().filter(|_| (129..=128 + MOST_SIGNALS).contains(&own_status))
-}
-
-/// Whether `fd` became readable before `deadline`.
-fn wait_readable(fd: BorrowedFd<'_>, deadline: Instant) -> io::Result<bool> {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        match rustix::event::poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], Some(&timeout)) {
-            Ok(count) => return Ok(count > 0),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
 }
 
 /// The number behind `"key":` in bubblewrap's status, which is a JSON object a line.
