@@ -75,6 +75,11 @@ fn killed_at_any_moment_palisade_leaves_nothing_running() {
     project.line("true").ok();
     eventually("the next start has removed the covers", || project.tree().is_empty());
     for directory in left {
+        // Killed between making a directory and putting it on record, Palisade leaves it behind, empty. No later start
+        // may remove what is not on record: anybody could have given a directory such a name.
+        if !is_locked(&directory) && std::fs::remove_dir(&directory).is_ok() {
+            continue;
+        }
         eventually("the next start has removed what was left", || {
             !directory.exists() || is_locked(&directory)
         });
