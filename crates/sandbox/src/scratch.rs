@@ -25,9 +25,9 @@
 //! its `flock` removes a directory that was about to be used; its owner finds out (the lock is taken, or the
 //! path is gone) and makes another.
 //!
-//! A name in `/tmp` alone says nothing: `/tmp/palisade-backup` may be the user's own work. So a process that
-//! was killed between making its directory in `/tmp` and recording it leaves an empty directory there for
-//! good.
+//! A name in `/tmp` alone says nothing: `/tmp/palisade-backup` may be the user's own work. But both directories have
+//! the same name, so that one in `/tmp` whose owner was killed before it was recorded is found, and removed if it is
+//! empty, as it must be.
 //!
 //! # What an attacker controls
 //!
@@ -140,10 +140,18 @@ impl Scratch {
 
     fn create_in(base: &Path, private: &AbsPath) -> Result<Self, ScratchError> {
         let base = Base::open(base)?;
-        let (private, masks) = Private::with_one(private)?;
-        let places = Places { commands: Commands::make(base)?, masks, _private: private };
-        places.commands.record_in(&places.masks)?;
-        Ok(Scratch { places: Arc::new(places), next_command: AtomicU64::new(0), made: Mutex::default() })
+        for _ in 0..MOST_ATTEMPTS {
+            let (private, masks) = Private::with_one(private)?;
+            let Some(commands) = Commands::make(&base, &masks)? else { continue };
+            let places = Places { commands, masks, _private: private };
+            places.commands.record_in(&places.masks)?;
+            return Ok(Scratch {
+                places: Arc::new(places),
+                next_command: AtomicU64::new(0),
+                made: Mutex::default(),
+            });
+        }
+        Err(ScratchError::Contended(base.path))
     }
 
     /// Removes the directories whose owners are dead. Failures are warnings.

@@ -1,6 +1,9 @@
 //! The directory in `/tmp` that the commands' own directories are in, and the record of it that a later start
 //! removes it by.
 //!
+//! It has the name of the owner's locked directory. So the one that was left by a process that was killed before it
+//! had recorded anything is known by its name alone; nothing can be in it, and it is removed only if nothing is.
+//!
 //! The record is in the owner's locked directory, where no command and no other user can write. It has one
 //! line, the name, the device and the inode, and holds only for a directory of ours that would be recorded in
 //! the very same bytes: the name alone may be somebody else's by now. What is not such a line records
@@ -10,8 +13,9 @@ use super::remove::{Removed, remove_tree_if};
 use super::sweep::is_scratch_name;
 use super::{Base, DIRECTORY, Held, MOST_STEPS, ScratchError, is_our_directory, make_directory, system};
 use palisade_policy::AbsPath;
-use rustix::fs::{FlockOperation, Mode, OFlags, Stat, flock, fstat, openat};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,14 +33,20 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    pub(super) fn make(base: Base) -> Result<Self, ScratchError> {
-        let path = base.make_directory()?;
-        let name = path.file_name().unwrap_or_default();
+    /// Makes the directory with the name of `held`; `None` when something else has that name here.
+    pub(super) fn make(base: &Base, held: &Held) -> Result<Option<Self>, ScratchError> {
+        let name = held.path.file_name().unwrap_or_default();
+        let path = base.path.join(name).unwrap_or_else(|_| base.path.clone());
+        match make_directory(base.directory.as_fd(), name, Mode::RWXU) {
+            Err(Errno::EXIST) => return Ok(None),
+            other => other.map_err(|errno| system("making", &path)(errno.into()))?,
+        }
         let directory = openat(&base.directory, name, DIRECTORY, Mode::empty())
             .map_err(|errno| system("opening", &path)(errno.into()))?;
         // Only for systemd-tmpfiles, which leaves old directories alone that are locked.
         let _ = flock(&directory, FlockOperation::NonBlockingLockExclusive);
-        Ok(Commands { path, base: base.directory, directory })
+        let base = base.directory.try_clone().map_err(system("opening", &path))?;
+        Ok(Some(Commands { path, base, directory }))
     }
 
     /// Has whoever finds `held` without its owner remove this directory too.
@@ -66,14 +76,15 @@ impl Commands {
     }
 }
 
-/// Removes the directory in `base` that is on record in `held`, where it still is that one.
+/// Removes the directory in `base` that is on record in `held`, where it still is that one. Where nothing is on
+/// record, the one that has the name of `held` is removed if it is empty.
 pub(super) fn remove_recorded(
-    held: BorrowedFd<'_>,
+    (held, held_name): (BorrowedFd<'_>, &CStr),
     base: BorrowedFd<'_>,
     most_steps: u64,
 ) -> Result<Removed, Errno> {
     let Some(recorded) = read_record(held)? else {
-        return Ok(Removed::Whole);
+        return remove_empty(base, held_name);
     };
     let name = recorded.split(' ').next().unwrap_or_default();
     if !is_scratch_name(name.as_bytes()) {
@@ -83,11 +94,23 @@ pub(super) fn remove_recorded(
     remove_tree_if(base, name, is_recorded, most_steps)
 }
 
+fn remove_empty(base: BorrowedFd<'_>, name: &CStr) -> Result<Removed, Errno> {
+    let is_ours = match statat(base, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => false,
+        stat => is_our_directory(&stat?),
+    };
+    let removed = if is_ours { unlinkat(base, name, AtFlags::REMOVEDIR) } else { Ok(()) };
+    match removed {
+        Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::NOTEMPTY | Errno::EXIST) => Ok(Removed::Whole),
+        Err(error) => Err(error),
+    }
+}
+
 fn record(name: &str, stat: &Stat) -> String {
     format!("{name} {} {}\n", stat.st_dev, stat.st_ino)
 }
 
-/// `None` where the owner was killed before it had written one.
+/// `None` where the owner was killed before it had written a whole line.
 fn read_record(held: BorrowedFd<'_>) -> Result<Option<String>, Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(held, RECORD, flags, Mode::empty()) {
@@ -98,5 +121,5 @@ fn read_record(held: BorrowedFd<'_>) -> Result<Option<String>, Errno> {
     file.take(MOST_BYTES as u64)
         .read_to_end(&mut bytes)
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    Ok(String::from_utf8(bytes).ok())
+    Ok(String::from_utf8(bytes).ok().filter(|text| text.ends_with('\n')))
 }

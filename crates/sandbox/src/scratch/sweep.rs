@@ -67,7 +67,7 @@ fn sweep_one(private: BorrowedFd<'_>, base: BorrowedFd<'_>, name: &CString) -> R
     if !is_still_there(private, name.to_bytes(), &directory)? {
         return Ok(Removed::Whole);
     }
-    match commands::remove_recorded(directory.as_fd(), base, MOST_STEPS)? {
+    match commands::remove_recorded((directory.as_fd(), name), base, MOST_STEPS)? {
         Removed::Whole => remove_tree(private, name.as_c_str(), MOST_STEPS),
         Removed::Part => Ok(Removed::Part),
     }

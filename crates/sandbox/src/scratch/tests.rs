@@ -182,6 +182,21 @@ fn what_is_no_record_removes_nothing() {
     }
 }
 
+#[test]
+fn the_directory_of_a_process_that_was_killed_before_it_recorded_it_is_removed() {
+    for record in [None, Some(""), Some("palisade-")] {
+        let base = base();
+        let dead = leave_behind(&base);
+        fs::remove_dir_all(dead.commands.join("0")).expect("ours");
+        match record {
+            None => fs::remove_file(dead.held.join("commands")).expect("ours"),
+            Some(part) => fs::write(dead.held.join("commands"), part).expect("ours"),
+        }
+        sweep(&base);
+        assert_eq!(names_in(&base), [""; 0], "{record:?}");
+    }
+}
+
 /// A user's own directory took the path while the sandbox was alive.
 #[test]
 fn what_took_the_place_of_a_living_directory_survives() {
