@@ -32,11 +32,15 @@ struct Screen {
 }
 
 impl Pty {
-    /// Starts `command` on a terminal of 24 lines with 80 columns.
+    /// Starts `command` on a terminal of 24 lines with 80 columns. No signal is ignored, whatever the tests themselves
+    /// ignore.
     pub(super) fn start(command: &Command) -> Self {
         let (keyboard, terminal) = open_pair().expect("a terminal");
-        let mut leader = Command::new("setsid");
-        leader.arg("--ctty").arg(command.get_program()).args(command.get_args());
+        let mut leader = Command::new("env");
+        leader
+            .args(["--default-signal", "setsid", "--ctty"])
+            .arg(command.get_program())
+            .args(command.get_args());
         leader.current_dir(command.get_current_dir().expect("tests say where"));
         for (name, value) in command.get_envs() {
             match value {
@@ -47,7 +51,7 @@ impl Pty {
         let end = || terminal.try_clone().expect("a descriptor");
         leader.env("TERM", "xterm").stdin(end()).stdout(end()).stderr(end());
         set_size(&terminal, 24, 80);
-        let child = leader.spawn().expect("setsid starts");
+        let child = leader.spawn().expect("env starts");
         let screen = Arc::new(Screen::default());
         let (output, shown) = (keyboard.try_clone().expect("a descriptor"), Arc::clone(&screen));
         std::thread::spawn(move || shown.follow(output));
