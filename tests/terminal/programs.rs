@@ -23,11 +23,11 @@ fn the_streams_are_the_terminal_and_know_its_size() {
 #[test]
 fn a_change_of_the_windows_size_is_signalled() {
     let Some(project) = Project::where_it_works() else { return };
-    let script = "import os, signal\n\
+    let script = "import os, select, signal\n\
                   def changed(*_): os.write(1, b'now %d %d' % os.get_terminal_size())\n\
                   signal.signal(signal.SIGWINCH, changed)\n\
                   print('ready', flush=True)\n\
-                  input()";
+                  while not select.select([0], [], [], 0.05)[0]: pass";
     let mut terminal = run(&project, &[], &["python3", "-c", script]);
     terminal.wait_for("ready");
     for (lines, columns) in [(40, 100), (10, 33)] {
@@ -43,10 +43,9 @@ fn ctrl_c_interrupts_a_python_session_that_lives_on() {
     let Some(project) = Project::where_it_works() else { return };
     let mut terminal = run(&project, &[], &["python3", "-q"]);
     terminal.wait_for(">>> ");
-    terminal.enter("import time");
-    terminal.wait_for(">>> ");
-    terminal.enter("print('wait', 40 + 2); time.sleep(86400)");
-    terminal.wait_for("wait 42");
+    // Busy: a signal that comes just before Python goes to sleep would be looked at after the sleep only.
+    terminal.enter(r#"exec("print('busy', 40 + 2)\nwhile True: pass")"#);
+    terminal.wait_for("busy 42");
     terminal.press("\x03");
     terminal.wait_for("KeyboardInterrupt");
     terminal.wait_for(">>> ");
