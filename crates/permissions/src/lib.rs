@@ -11,9 +11,12 @@
 #![forbid(unsafe_code)]
 
 mod command_pattern;
+mod mode;
 mod rule;
 mod rule_set;
+pub mod shell;
 
 pub use command_pattern::{CommandPattern, CommandPatternError};
+pub use mode::Mode;
 pub use rule::{Pattern, Rule, RuleError};
-pub use rule_set::{Excluded, RuleSet};
+pub use rule_set::{AdditionalDirectory, DefaultMode, Excluded, PermissionRule, RuleSet};

@@ -1,15 +1,52 @@
 //! The rules in force once all layers are merged. This module holds them; it does not judge by them.
 
-use crate::CommandPattern;
-use palisade_policy::Origin;
+use crate::{CommandPattern, Mode, Rule};
+use palisade_policy::{AbsPath, Origin};
 
-/// The permission rules in force.
+/// The permission rules in force. The order within a list has no meaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleSet {
+    /// Calls that are refused in every mode.
+    pub deny: Vec<PermissionRule>,
+    /// Calls that a person is asked about in every mode.
+    pub ask: Vec<PermissionRule>,
+    /// Calls that go through without asking.
+    pub allow: Vec<PermissionRule>,
+    /// The mode to start in, where settings name one.
+    pub mode: Option<DefaultMode>,
+    /// Directories to work in besides the root.
+    pub directories: Vec<AdditionalDirectory>,
     /// Commands that run outside the sandbox. They are not thereby approved.
     pub excluded: Vec<Excluded>,
     /// Whether a call may ask to run outside the sandbox (`dangerouslyDisableSandbox`).
     pub allow_unsandboxed: bool,
+}
+
+/// One entry of `permissions.deny`, `permissions.ask` or `permissions.allow`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionRule {
+    /// Which calls.
+    pub rule: Rule,
+    /// Who said so.
+    pub origin: Origin,
+}
+
+/// `permissions.defaultMode`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefaultMode {
+    /// The mode.
+    pub mode: Mode,
+    /// Who said so.
+    pub origin: Origin,
+}
+
+/// One entry of `permissions.additionalDirectories`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdditionalDirectory {
+    /// The directory, as written and made absolute: links in it are not followed.
+    pub path: AbsPath,
+    /// Who said so.
+    pub origin: Origin,
 }
 
 /// One line of `excludedCommands`.

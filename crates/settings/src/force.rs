@@ -34,6 +34,7 @@ impl Options {
         let rules = RuleSet {
             excluded: once(excluded_commands, |rule: &Excluded| rule.pattern.clone()),
             allow_unsandboxed: or(allow_unsandboxed_commands, default.allow_unsandboxed),
+            ..default
         };
         (policy, rules)
     }
