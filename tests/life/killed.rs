@@ -1,14 +1,15 @@
 //! Killed without a chance to clean up, `palisade` leaves nothing running, and what it leaves on disk goes with the next
 //! start.
 
-use super::Live;
+use super::{LONGEST, Live};
 use nix::sys::signal::{Signal, kill, killpg};
 use palisade_tests::{Marker, Palisade, Project, eventually};
 use std::collections::HashSet;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
 /// Processes of every kind that might escape, and one that waits.
@@ -53,37 +54,61 @@ impl Iterator for Delays {
     }
 }
 
-/// What is caught here: bubblewrap's own link to its parent stands only once the command has started.
+/// What is caught here: bubblewrap's own link to its parent stands only once the command has started. So half of the
+/// rounds count from the moment when there is a bubblewrap.
 #[test]
 fn killed_at_any_moment_palisade_leaves_nothing_running() {
     let Some(project) = Project::where_it_works() else { return };
     let marker = Marker::new();
     let before = dead_scratch_directories();
-    for (round, delay) in Delays(7).take(60).enumerate() {
+    for (round, delay) in Delays(7).take(80).enumerate() {
         let mut command = protecting(&project).options(["-c", &line(&marker)]).into_command();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn().expect("palisade starts");
-        std::thread::park_timeout(delay);
+        if round % 2 == 0 {
+            std::thread::park_timeout(delay);
+        } else {
+            eventually("there is a bubblewrap", || has_bubblewrap(&child));
+            std::thread::park_timeout(delay / 8);
+        }
         let pid = nix::unistd::Pid::from_raw(child.id() as i32);
         // A caller that kills its child, and one that kills whatever is in the child's process group.
-        let killed = if round % 2 == 0 { kill(pid, Signal::SIGKILL) } else { killpg(pid, Signal::SIGKILL) };
+        let killed = if round % 4 < 2 { kill(pid, Signal::SIGKILL) } else { killpg(pid, Signal::SIGKILL) };
         killed.expect("own child");
         child.wait().expect("own child");
+        assert_closes(child.stdout.take().expect("a pipe"));
         eventually("nothing is left running", || marker.processes().is_empty());
     }
     let left: Vec<PathBuf> = dead_scratch_directories().difference(&before).cloned().collect();
     project.line("true").ok();
     eventually("the next start has removed the covers", || project.tree().is_empty());
     for directory in left {
-        // Killed between making a directory and putting it on record, Palisade leaves it behind, empty. No later start
-        // may remove what is not on record: anybody could have given a directory such a name.
-        if !is_locked(&directory) && std::fs::remove_dir(&directory).is_ok() {
-            continue;
-        }
         eventually("the next start has removed what was left", || {
-            !directory.exists() || is_locked(&directory)
+            directory.symlink_metadata().is_err() || is_locked(&directory)
         });
     }
+}
+
+fn has_bubblewrap(palisade: &Child) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", palisade.id())).into_iter().flatten().flatten();
+    threads
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok())
+        .flat_map(|children| children.split(' ').map(str::to_owned).collect::<Vec<_>>())
+        .any(|child| {
+            std::fs::read(format!("/proc/{child}/cmdline")).is_ok_and(|words| words.starts_with(b"bwrap\0"))
+        })
+}
+
+/// Every process that was started with this as its output is gone: bubblewrap itself, on whose command line nothing of
+/// the command stands, is among them.
+#[track_caller]
+fn assert_closes(mut output: ChildStdout) {
+    let (closed, is_closed) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = output.read_to_end(&mut Vec::new());
+        let _ = closed.send(());
+    });
+    is_closed.recv_timeout(LONGEST).expect("somebody still holds the output open");
 }
 
 /// Those of this user that nobody holds. Whoever is about to hold one may be among their owners.
