@@ -20,6 +20,8 @@ pub struct Policy {
     pub network: NetworkPolicy,
     /// Environment variables that commands do not get to see.
     pub hidden_variables: Vec<VariableRule>,
+    /// Violations that are expected and not reported. The accesses are stopped all the same.
+    pub ignore_violations: Vec<IgnoredViolation>,
 }
 
 /// One environment variable that a rule names.
@@ -27,6 +29,17 @@ pub struct Policy {
 pub struct VariableRule {
     /// The variable: a letter or `_`, then letters, digits and `_`.
     pub name: Box<str>,
+    /// Who said so.
+    pub origin: Origin,
+}
+
+/// A rule that keeps some violations of some commands out of reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IgnoredViolation {
+    /// A part of the command's text; `*` alone stands for every command.
+    pub command: Box<str>,
+    /// A part of the violation as it is [shown](crate::Violation#impl-Display-for-Violation).
+    pub violation: Box<str>,
     /// Who said so.
     pub origin: Origin,
 }
@@ -41,6 +54,7 @@ impl Default for Policy {
             files_disabled: false,
             network: NetworkPolicy::default(),
             hidden_variables: Vec::new(),
+            ignore_violations: Vec::new(),
         }
     }
 }

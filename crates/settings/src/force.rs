@@ -29,6 +29,7 @@ impl Options {
             files_disabled: or(&filesystem.disabled, default.files_disabled),
             network: network.in_force(default.network),
             hidden_variables: once(env_vars, |rule: &VariableRule| rule.name.clone()),
+            ignore_violations: default.ignore_violations,
         };
         let default = RuleSet::default();
         let rules = RuleSet {
