@@ -240,3 +240,34 @@ fn a_probe_finds_what_a_sandbox_is_made_with() {
     );
     assert_eq!(run(&project, Policy::default(), "true").status, 0);
 }
+
+/// Hosts count from the next connection, of a command that already runs too; files from the next command.
+#[test]
+fn a_new_policy_counts_from_the_next_connection_and_the_next_command() {
+    let Some(project) = Project::where_it_works() else { return };
+    let origin = Origin::start();
+    project.write("secret", "hush");
+    let allowed = |texts: &[&str]| NetworkPolicy { allowed: hosts(texts), ..NetworkPolicy::default() };
+    let line = format!(
+        "ask() {{ curl -s --noproxy '' -o /dev/null -w '%{{http_code}} ' http://a.localhost:{}/; }}; \
+         step() {{ echo > at-$1; until test -e go-$1; do sleep 0.02; done; }}; \
+         ask; step 1; ask; step 2; ask; cat secret",
+        origin.port()
+    );
+    block_on(async {
+        let sandbox = sandbox(Policy::default());
+        let process = sandbox.spawn(shell(&project, &line)).await.expect("it starts");
+        let waiting = tokio::spawn(process.wait());
+        until(|| project.root().join("at-1").exists()).await;
+        sandbox.set_policy(Policy { network: allowed(&["a.localhost"]), ..Policy::default() });
+        project.write("go-1", "");
+        until(|| project.root().join("at-2").exists()).await;
+        let files = FileSets { deny_read: paths(&project, "denyRead", &["secret"]), ..FileSets::default() };
+        sandbox.set_policy(Policy { files, ..Policy::default() });
+        project.write("go-2", "");
+        let outcome = waiting.await.expect("no panic").expect("it runs");
+        assert_eq!(text(&outcome.stdout.bytes), "403 200 403 hush", "{outcome:?}");
+        let next = sandbox.run(shell(&project, "cat secret")).await.expect("it runs");
+        assert_eq!((next.status, text(&next.stdout.bytes).as_str()), (1, ""), "{next:?}");
+    });
+}

@@ -27,14 +27,14 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Why a target with an `@` is refused.
 const USER_INFORMATION: &str = "the target has user information, which the proxy does not pass on";
 
 /// Decides and opens the connections of one command.
 pub(crate) struct Gate {
-    network: Arc<NetworkPolicy>,
+    network: watch::Receiver<Arc<NetworkPolicy>>,
     lookup: Arc<Lookup>,
     violations: Violations,
     upstreams: Arc<Semaphore>,
@@ -61,7 +61,7 @@ pub(crate) enum NoUpstream {
 }
 
 impl Gate {
-    pub(crate) fn new(network: Arc<NetworkPolicy>, lookup: Arc<Lookup>) -> Self {
+    pub(crate) fn new(network: watch::Receiver<Arc<NetworkPolicy>>, lookup: Arc<Lookup>) -> Self {
         let upstreams = Arc::new(Semaphore::new(limits::UPSTREAMS));
         Gate { network, lookup, violations: Violations::default(), upstreams }
     }
@@ -72,19 +72,29 @@ impl Gate {
 
     /// Connects to `endpoint`, when it may be reached.
     pub(crate) async fn open(&self, endpoint: &Endpoint) -> Result<Upstream, NoUpstream> {
-        self.judge(endpoint)?;
+        let network = self.network();
+        self.judge_by(&network, endpoint)?;
         let slot = Arc::clone(&self.upstreams)
             .try_acquire_owned()
             .map_err(|_| NoUpstream::TooMany(limits::UPSTREAMS))?;
         let addresses = self.lookup.addresses(&endpoint.host).await?;
-        let dialable = self.vet(endpoint, &addresses)?;
+        let dialable = self.vet(&network, endpoint, &addresses)?;
         let stream = dial(&dialable).await.map_err(|error| NoUpstream::Dial(endpoint.clone(), error))?;
         Ok(Upstream { stream, slot })
     }
 
     /// Only the rules' word on `endpoint`, for a request that an open connection could carry.
     pub(crate) fn judge(&self, endpoint: &Endpoint) -> Result<(), NoUpstream> {
-        let because = match self.network.judge(endpoint) {
+        self.judge_by(&self.network(), endpoint)
+    }
+
+    /// The rules in force at this moment.
+    fn network(&self) -> Arc<NetworkPolicy> {
+        Arc::clone(&self.network.borrow())
+    }
+
+    fn judge_by(&self, network: &NetworkPolicy, endpoint: &Endpoint) -> Result<(), NoUpstream> {
+        let because = match network.judge(endpoint) {
             HostVerdict::Allow(_) => return Ok(()),
             verdict => Because::verdict(verdict, endpoint),
         };
@@ -102,9 +112,14 @@ impl Gate {
         self.refuse(kind, Because { reason, remedy: None })
     }
 
-    fn vet(&self, endpoint: &Endpoint, addresses: &[IpAddr]) -> Result<Vec<Dialable>, NoUpstream> {
+    fn vet(
+        &self,
+        network: &NetworkPolicy,
+        endpoint: &Endpoint,
+        addresses: &[IpAddr],
+    ) -> Result<Vec<Dialable>, NoUpstream> {
         let own = self.lookup.own_addresses()?;
-        self.network.vet(endpoint, addresses, &own).map_err(|error| {
+        network.vet(endpoint, addresses, &own).map_err(|error| {
             self.refuse(ViolationKind::Network(endpoint.clone()), Because::vet_error(&error, endpoint))
         })
     }
@@ -182,9 +197,14 @@ mod tests {
     use std::net::Ipv4Addr;
     use tokio::net::TcpListener;
 
+    /// Rules that do not change.
+    fn fixed(network: NetworkPolicy) -> watch::Receiver<Arc<NetworkPolicy>> {
+        watch::channel(Arc::new(network)).1
+    }
+
     /// What the gate says to `asked`, and the violation that it left behind.
     async fn outcome(network: &NetworkPolicy, lookup: &Arc<Lookup>, asked: &str) -> (String, Vec<Violation>) {
-        let gate = Gate::new(Arc::new(network.clone()), Arc::clone(lookup));
+        let gate = Gate::new(fixed(network.clone()), Arc::clone(lookup));
         let said = match gate.open(&endpoint(asked)).await {
             Ok(upstream) => format!("connected to {}", upstream.stream.peer_addr().expect("connected")),
             Err(error) => error.to_string(),
@@ -317,7 +337,7 @@ mod tests {
     async fn too_many_at_once_are_refused_until_one_ends() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a listener");
         let target = endpoint(&listener.local_addr().expect("bound").to_string());
-        let network = Arc::new(network(&["127.0.0.1"], &[]));
+        let network = fixed(network(&["127.0.0.1"], &[]));
         let gate = Gate::new(network, Arc::new(Lookup::with_hosts("/nonexistent")));
         let others = u32::try_from(limits::UPSTREAMS - 1).expect("a small number");
         let _others = gate.upstreams.try_acquire_many(others).expect("none is in use");
@@ -371,7 +391,7 @@ mod tests {
 
     #[test]
     fn an_unreadable_target_shows_no_user_and_no_password() {
-        let gate = Gate::new(Arc::new(network(&["*"], &[])), Arc::new(Lookup::with_hosts("/nonexistent")));
+        let gate = Gate::new(fixed(network(&["*"], &[])), Arc::new(Lookup::with_hosts("/nonexistent")));
         let mut shown = Vec::new();
         for (target, expected) in [
             ("user:pw@a.test:80", format!("a.test:80 is refused: {USER_INFORMATION}")),

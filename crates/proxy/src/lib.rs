@@ -52,7 +52,7 @@ use serve::Entrance;
 use std::io;
 use std::sync::Arc;
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 /// The listeners of one command, bound where only that command can reach them.
@@ -77,14 +77,14 @@ pub struct Proxy {
 
 impl Proxy {
     /// Starts serving, on the tokio runtime that this is called from (of either kind, with I/O and time
-    /// enabled).
+    /// enabled). Each connection, and each request on one, is judged by the rules that are then in force.
     ///
     /// # Errors
     ///
     /// When there is no such runtime, or a listener is not fit to be served by it.
     pub fn start(
         listeners: Listeners,
-        network: Arc<NetworkPolicy>,
+        network: watch::Receiver<Arc<NetworkPolicy>>,
         lookup: Arc<Lookup>,
     ) -> io::Result<Proxy> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;

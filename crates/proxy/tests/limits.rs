@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 
 fn bind() -> std::net::TcpListener {
     std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener")
@@ -21,7 +22,11 @@ fn start() -> (Proxy, SocketAddr, SocketAddr) {
     let listeners = Listeners { http: bind(), socks: bind(), direct: Vec::new() };
     let http = listeners.http.local_addr().expect("bound");
     let socks = listeners.socks.local_addr().expect("bound");
-    (Proxy::start(listeners, network, Arc::new(Lookup::system())).expect("a proxy"), http, socks)
+    (
+        Proxy::start(listeners, watch::channel(network).1, Arc::new(Lookup::system())).expect("a proxy"),
+        http,
+        socks,
+    )
 }
 
 /// A request, and the answer up to the end of its head; the connection stays open.

@@ -22,7 +22,9 @@ mod cover;
 mod environment;
 mod error;
 mod launcher;
+mod listen;
 mod outcome;
+mod plan;
 mod probe;
 mod process;
 mod profile;
@@ -31,6 +33,8 @@ mod request;
 mod resolve;
 mod sandbox;
 mod scratch;
+mod shared;
+mod streams;
 
 pub use cover::CoverError;
 pub use error::Error;

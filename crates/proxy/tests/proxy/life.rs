@@ -6,6 +6,7 @@ use palisade_proxy::{Listeners, Lookup, Proxy};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 /// A tunnel, a SOCKS connection, a request without an answer and one that is not even whole; their servers'
 /// ends.
@@ -81,6 +82,10 @@ async fn each_proxy_has_its_own_policy_and_violations() {
 fn a_proxy_needs_a_runtime() {
     let bind = || std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
     let listeners = Listeners { http: bind(), socks: bind(), direct: Vec::new() };
-    let started = Proxy::start(listeners, Arc::new(NetworkPolicy::default()), Arc::new(Lookup::system()));
+    let started = Proxy::start(
+        listeners,
+        watch::channel(Arc::new(NetworkPolicy::default())).1,
+        Arc::new(Lookup::system()),
+    );
     assert!(started.is_err());
 }

@@ -9,6 +9,7 @@ use tempfile::NamedTempFile;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
 
 /// A proxy and where its listeners are.
 pub(crate) struct Setup {
@@ -42,7 +43,7 @@ pub(crate) fn start_with_direct(allowed: &[&str], denied: &[&str], direct: &[&st
     let socks = listeners.socks.local_addr().expect("bound");
     let direct = listeners.direct.iter().map(|(_, l)| l.local_addr().expect("bound")).collect();
     let lookup = Arc::new(Lookup::with_hosts(hosts.path()));
-    let proxy = Proxy::start(listeners, Arc::new(network), lookup).expect("a proxy");
+    let proxy = Proxy::start(listeners, watch::channel(Arc::new(network)).1, lookup).expect("a proxy");
     Setup { proxy, http, socks, direct, _hosts: hosts }
 }
 

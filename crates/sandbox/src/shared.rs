@@ -1,0 +1,116 @@
+//! What all commands of one sandbox share: the rules in force, and what is found or made once. It launches nothing.
+
+use crate::error::Error;
+use crate::launcher::Launcher;
+use crate::probe::{self, Cause};
+use crate::request::{may_be_written, real_root};
+use crate::sandbox::Options;
+use crate::scratch::Scratch;
+use palisade_bwrap::linux::{Entry, ProcGuards, Program, Warden, proc_guards};
+use palisade_policy::{AbsPath, NetworkPolicy, Policy};
+use palisade_proxy::Lookup;
+use std::io;
+use std::sync::{Arc, Once, OnceLock, PoisonError, RwLock};
+use tokio::sync::watch;
+
+/// What all commands of a sandbox share. It lives as long as any of them: the thread that launched a command, and the
+/// masks that it may have mounted.
+pub(crate) struct Shared {
+    policy: RwLock<Arc<Policy>>,
+    network: watch::Sender<Arc<NetworkPolicy>>,
+    pub(crate) entry: Option<Entry>,
+    pub(crate) bwrap: Program,
+    // These three are made by the launching thread, beside other work.
+    filters: Filters,
+    guards: OnceLock<io::Result<ProcGuards>>,
+    pub(crate) scratch: Scratch,
+    pub(crate) lookup: Arc<Lookup>,
+    pub(crate) launcher: Launcher,
+    warden: OnceLock<io::Result<Warden>>,
+    pub(crate) swept: Once,
+}
+
+/// The seccomp filters that commands may need.
+#[derive(Default)]
+struct Filters {
+    without: OnceLock<Result<Vec<u8>, Cause>>,
+    with_sockets: OnceLock<Result<Vec<u8>, Cause>>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // It ends while the rest is cleared away.
+        if let Some(Ok(warden)) = self.warden.get() {
+            warden.dismiss();
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn create(options: Options) -> Result<Self, Error> {
+        let launcher = Launcher::start()?;
+        let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
+        let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map_err(Error::Unavailable)?;
+        let scratch = Scratch::create()?;
+        Ok(Shared {
+            network: watch::Sender::new(Arc::new(options.policy.network.clone())),
+            policy: RwLock::new(Arc::new(options.policy)),
+            entry: options.entry,
+            bwrap,
+            filters: Filters::default(),
+            guards: OnceLock::new(),
+            scratch,
+            lookup: Arc::new(Lookup::system()),
+            launcher,
+            warden: OnceLock::new(),
+            swept: Once::new(),
+        })
+    }
+
+    pub(crate) fn warden(&self) -> io::Result<&Warden> {
+        self.warden.get_or_init(Warden::start).as_ref().map_err(again)
+    }
+
+    pub(crate) fn guards(&self) -> io::Result<&ProcGuards> {
+        let find = || proc_guards(rustix::process::geteuid().is_root());
+        self.guards.get_or_init(find).as_ref().map_err(again)
+    }
+
+    /// The rules in force at this moment.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Hosts first: should both change, no connection is judged by lists older than those of its command.
+    pub(crate) fn set_policy(&self, policy: Policy) {
+        self.network.send_replace(Arc::new(policy.network.clone()));
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+
+    /// The rules that connections are judged by, as they change.
+    pub(crate) fn network(&self) -> watch::Receiver<Arc<NetworkPolicy>> {
+        self.network.subscribe()
+    }
+
+    pub(crate) fn filter(&self, unix_sockets: bool) -> &Result<Vec<u8>, Cause> {
+        let filter = if unix_sockets { &self.filters.with_sockets } else { &self.filters.without };
+        filter.get_or_init(|| probe::filter(unix_sockets))
+    }
+
+    /// The bubblewrap that was found must not lie where this very command, or one before it, could have put it.
+    pub(crate) fn refuse_writable_bubblewrap(&self, root: &AbsPath, policy: &Policy) -> Result<(), Error> {
+        let path = self.bwrap.path();
+        if !may_be_written(path, root, &policy.files) || policy.files_disabled {
+            return Ok(());
+        }
+        Err(Error::Unenforceable {
+            rule: format!("a root or allowWrite that holds {path}"),
+            reason: "it would let the command replace the bubblewrap that confines it".into(),
+        })
+    }
+}
+
+/// The same error for one more command.
+fn again(error: &io::Error) -> io::Error {
+    error.raw_os_error().map_or_else(|| io::Error::other(error.to_string()), io::Error::from_raw_os_error)
+}
