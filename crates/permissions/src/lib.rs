@@ -12,11 +12,13 @@
 
 mod command_pattern;
 mod mode;
+mod path_rule;
 mod rule;
 mod rule_set;
 pub mod shell;
 
 pub use command_pattern::{CommandPattern, CommandPatternError};
 pub use mode::Mode;
-pub use rule::{Pattern, Rule, RuleError};
+pub use path_rule::{PathRule, PathRuleError, RuleAnchor, spell_path};
+pub use rule::{FileTool, List, Pattern, Rule, RuleError};
 pub use rule_set::{AdditionalDirectory, DefaultMode, Excluded, PermissionRule, RuleSet};

@@ -4,7 +4,7 @@
 use crate::section::{Section, Source};
 use crate::tree::Node;
 use crate::{Error, Warning, WarningKind};
-use palisade_permissions::{CommandPattern, CommandPatternError, Excluded, Rule};
+use palisade_permissions::{CommandPattern, CommandPatternError, Excluded};
 use palisade_policy::{FileRule, HostPattern, HostRule, Origin, VariableRule};
 
 /// A value and who set it.
@@ -176,7 +176,7 @@ enum ExcludedError {
 }
 
 fn read_excluded(text: &str, origin: Origin) -> Result<Excluded, ExcludedError> {
-    let is_rule = text.starts_with("Bash(") && Rule::parse(text).is_ok();
+    let is_rule = text.starts_with("Bash(") && text.ends_with(')');
     if is_rule {
         Err(ExcludedError::Rule)
     } else {
