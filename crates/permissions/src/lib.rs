@@ -13,6 +13,8 @@
 mod command_pattern;
 mod mode;
 mod path_rule;
+pub mod program;
+pub mod removal;
 mod rule;
 mod rule_set;
 pub mod shell;

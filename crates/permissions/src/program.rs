@@ -1,0 +1,169 @@
+//! The programs that a line runs: each command of it, and whatever stands behind wrappers (`env`, `timeout`,
+//! `find -exec`, `sh -c`, …), level by level, with the directory that it runs in.
+//!
+//! The attacker writes the line, and may write any wrapper in it, in any spelling that the wrapper itself takes.
+//! A wrapper is therefore looked through only by the grammar of its own options. Where that grammar does not know a
+//! word, or a word has no certain value, nothing is guessed for an allow rule: what follows is listed as
+//! [`Reach::Guessed`], every later word as a possible program, for deny and ask rules to meet.
+//!
+//! What it does not do: it runs nothing and looks at no file. A copied or renamed program, a link, a script, a
+//! Makefile, and runners that bring code of their own (`npx`, `make`, `docker exec`, `ssh`, `python -c`, `mise exec`)
+//! stay what they are: one program with arguments. It knows no rules.
+
+mod directory;
+mod words;
+
+pub use directory::Directory;
+pub use words::Words;
+
+use crate::shell::{Assignment, Redirection};
+use std::fmt;
+use std::sync::Arc;
+
+/// One program that a line runs, or one command of it that runs none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its own name and its arguments, without the wrappers in front of it. For the outermost level they are as in
+    /// the line. Empty for a bare assignment or redirection, which runs no program.
+    pub words: Words,
+    /// The base name, whatever path, quoting or backslash it was written with; lower case where file names fold. `None` when it
+    /// is not certain, or when there are no words.
+    pub name: Option<Box<str>>,
+    /// The variables set just for it, in front of it or by the wrapper around it. What wrappers further out set
+    /// holds for it too: [`Programs::assignments`] has them all.
+    pub assignments: Vec<Assignment>,
+    /// How it was found.
+    pub reach: Reach,
+    /// Whether it is itself a wrapper.
+    pub role: Role,
+    /// The index in [`Programs::list`] of the program that runs it, which stands before it.
+    pub outer: Option<usize>,
+    /// The index in [`Line::commands`](crate::shell::Line) of the command it came from, in the line that was asked about: for nested
+    /// code, the command that runs the code.
+    pub command: usize,
+    /// Whether its words are all that it is given.
+    pub operands: Operands,
+    /// Where relative paths among its words start.
+    pub directory: Directory,
+    /// Those of its own command, shared by the levels of one command. Those of a command around nested code
+    /// are with that command's program.
+    pub redirections: Arc<[Redirection]>,
+}
+
+/// How a program was found. Ordered: behind two wrappers the greater holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reach {
+    /// It is a command of the line.
+    Direct,
+    /// Behind wrappers that change nothing about what it does (`timeout`, `nice`, bare `xargs`): allow rules look
+    /// through them too.
+    BehindPlain,
+    /// Behind others (`env`, `sudo`, `find -exec`), which only deny and ask rules look through.
+    BehindOther,
+    /// A command of code that a program of the line is given as text (`sh -c`, `eval`, `watch`).
+    InCode,
+    /// Perhaps none at all: a word after something that could not be read. Only for deny and ask rules.
+    Guessed,
+}
+
+/// What a program does with the rest of its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// It runs no other program that its words name.
+    Last,
+    /// A wrapper that changes nothing about the program behind it, all of which was read.
+    Plain,
+    /// It runs other programs or code, or may (`find -exec`, `watch`, `sudo`), or deletes what it finds (`find -delete`). A prefix rule
+    /// for its name says too little to allow that; an exact rule may.
+    Other,
+}
+
+/// Whether a program's words are all that it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operands {
+    /// They are.
+    Complete,
+    /// More come from elsewhere: from standard input (`xargs`), from a search (`find -exec`), or they were cut off.
+    More,
+}
+
+/// Everything that a line runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Programs {
+    /// In the order of the text; the levels of one command from the outside in.
+    pub list: Vec<Program>,
+    /// What could not be looked into. Where there is any, more may run than the list says.
+    pub uncertain: Vec<Uncertain>,
+}
+
+/// Something that a line runs and that does not stand in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Uncertain {
+    /// The index in [`Programs::list`] of the program concerned.
+    pub program: usize,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a program could not be looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Its name is put together while the line runs.
+    DynamicName,
+    /// The line defines a function of that name: what runs depends on where it is called.
+    Function,
+    /// It is given code that is put together while the line runs.
+    DynamicCode,
+    /// It is given code that could not be read in full.
+    UnreadableCode,
+    /// It reads its code from standard input.
+    CodeFromInput,
+    /// It runs a file in the shell itself (`source`, `.`).
+    SourcedFile,
+    /// A wrapper was given an option that is not known here.
+    UnknownOption,
+    /// A wrapper was given words that are put together while the line runs.
+    DynamicOption,
+    /// A shell is meant whose language is not read here (fish, csh).
+    OtherLanguage,
+    /// It is wrapped more often than is looked through.
+    TooDeep,
+}
+
+impl Programs {
+    /// Every variable that is set for one program by the line, from the inside out.
+    pub fn assignments(&self, program: usize) -> impl Iterator<Item = &Assignment> {
+        self.outwards(program).flat_map(|level| level.assignments.iter())
+    }
+
+    /// One program, the one that runs it, and so on outwards.
+    pub fn outwards(&self, program: usize) -> impl Iterator<Item = &Program> {
+        let outer = |program: &&Program| self.list.get(program.outer?);
+        std::iter::successors(self.list.get(program), outer)
+    }
+
+    /// The programs that came from one command of the line, from the outside in, those of nested code included.
+    pub fn of_command(&self, command: usize) -> impl Iterator<Item = (usize, &Program)> {
+        let start = self.list.partition_point(|program| program.command < command);
+        let of_it = move |(_, program): &(usize, &Program)| program.command == command;
+        self.list.iter().enumerate().skip(start).take_while(of_it)
+    }
+}
+
+/// For people.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::DynamicName => "the name of a program is put together while the line runs",
+            Reason::Function => "it calls a function that the line defines",
+            Reason::DynamicCode => "it runs code that is put together while the line runs",
+            Reason::UnreadableCode => "it runs code that could not be read in full",
+            Reason::CodeFromInput => "a shell reads its code from standard input",
+            Reason::SourcedFile => "it runs a file inside the shell itself",
+            Reason::UnknownOption => "it gives a wrapper an option that is not known here",
+            Reason::DynamicOption => "it gives a wrapper words that are put together while the line runs",
+            Reason::OtherLanguage => "it runs code for a shell whose language is not read here",
+            Reason::TooDeep => "it wraps a program more often than is looked through",
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! A run of words that many programs share: each level of a wrapped command is a part of the same list, so that
+//! `env env env …` takes no more memory than it has words.
+
+use crate::shell::Word;
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// A part of a list of words. It is read as a slice.
+#[derive(Clone)]
+pub struct Words {
+    all: Arc<[Word]>,
+    range: Range<usize>,
+}
+
+impl Words {
+    /// The part of it that `range` names, in its own counting; what lies beyond its end is left out.
+    pub fn part(&self, range: Range<usize>) -> Self {
+        let end = self.range.start.saturating_add(range.end).min(self.range.end);
+        let start = self.range.start.saturating_add(range.start).min(end);
+        Words { all: self.all.clone(), range: start..end }
+    }
+
+    /// Everything from the word of that index on.
+    pub fn from(&self, index: usize) -> Self {
+        self.part(index..self.len())
+    }
+}
+
+impl Deref for Words {
+    type Target = [Word];
+
+    fn deref(&self) -> &[Word] {
+        &self.all[self.range.clone()]
+    }
+}
+
+impl From<Vec<Word>> for Words {
+    fn from(words: Vec<Word>) -> Self {
+        Words { range: 0..words.len(), all: words.into() }
+    }
+}
+
+impl PartialEq for Words {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Words {}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
