@@ -1,5 +1,6 @@
 //! File rules: which paths a command may read and write. [`FileSets::judge`] is the specification that every
-//! backend is held to; it is meant to be obvious, not fast.
+//! backend is held to; it is meant to be obvious, not fast ([`FileIndex`](crate::FileIndex) is). The page
+//! `docs/spec/paths.md` shows what patterns and lists mean.
 
 use crate::{AbsPath, Origin, PathPattern};
 
@@ -61,30 +62,15 @@ impl FileSets {
     /// - A write is allowed iff the path may be read, is under an [`allow_write`](Self::allow_write) and
     ///   under no [`deny_write`](Self::deny_write).
     pub fn judge(&self, access: Access, path: &AbsPath) -> FileVerdict<'_> {
-        let read = self.judge_read(path);
-        if access == Access::Read || read.effect == Effect::Deny {
-            return read;
-        }
-        let denied = narrowest(&self.deny_write, path);
-        let allowed = narrowest(&self.allow_write, path);
-        match (denied, allowed) {
-            (Some((_, rule)), _) => FileVerdict { effect: Effect::Deny, rule: Some(rule) },
-            (None, Some((_, rule))) => FileVerdict { effect: Effect::Allow, rule: Some(rule) },
-            (None, None) => FileVerdict { effect: Effect::Deny, rule: None },
-        }
+        self.lists().judge(access, path)
     }
 
-    fn judge_read(&self, path: &AbsPath) -> FileVerdict<'_> {
-        let Some((denied_at, deny)) = narrowest(&self.deny_read, path) else {
-            return FileVerdict { effect: Effect::Allow, rule: None };
-        };
-        let allowed = [&self.allow_read, &self.allow_write]
-            .into_iter()
-            .filter_map(|list| narrowest(list, path))
-            .max_by_key(|(at, _)| *at);
-        match allowed {
-            Some((at, rule)) if at > denied_at => FileVerdict { effect: Effect::Allow, rule: Some(rule) },
-            _ => FileVerdict { effect: Effect::Deny, rule: Some(deny) },
+    fn lists(&self) -> FileLists<&[FileRule]> {
+        FileLists {
+            allow_write: &self.allow_write,
+            deny_write: &self.deny_write,
+            deny_read: &self.deny_read,
+            allow_read: &self.allow_read,
         }
     }
 
@@ -94,9 +80,53 @@ impl FileSets {
     }
 }
 
-/// The rule of `list` that covers `path` most narrowly, and how narrowly.
-fn narrowest<'a>(list: &'a [FileRule], path: &AbsPath) -> Option<(usize, &'a FileRule)> {
-    list.iter().filter_map(|rule| Some((rule.pattern.covers(path)?, rule))).max_by_key(|(at, _)| *at)
+/// A list of rules, however it is looked through.
+pub(crate) trait FileRules<'a> {
+    /// The rule that covers `path` most narrowly, and how narrowly; of equally narrow ones the last.
+    fn narrowest(&self, path: &AbsPath) -> Option<(usize, &'a FileRule)>;
+}
+
+impl<'a> FileRules<'a> for &'a [FileRule] {
+    fn narrowest(&self, path: &AbsPath) -> Option<(usize, &'a FileRule)> {
+        self.iter().filter_map(|rule| Some((rule.pattern.covers(path)?, rule))).max_by_key(|(at, _)| *at)
+    }
+}
+
+/// What the four lists mean together.
+#[derive(Debug, Clone)]
+pub(crate) struct FileLists<L> {
+    pub(crate) allow_write: L,
+    pub(crate) deny_write: L,
+    pub(crate) deny_read: L,
+    pub(crate) allow_read: L,
+}
+
+impl<'a, L: FileRules<'a>> FileLists<L> {
+    pub(crate) fn judge(&self, access: Access, path: &AbsPath) -> FileVerdict<'a> {
+        let read = self.judge_read(path);
+        if access == Access::Read || read.effect == Effect::Deny {
+            return read;
+        }
+        match (self.deny_write.narrowest(path), self.allow_write.narrowest(path)) {
+            (Some((_, rule)), _) => FileVerdict { effect: Effect::Deny, rule: Some(rule) },
+            (None, Some((_, rule))) => FileVerdict { effect: Effect::Allow, rule: Some(rule) },
+            (None, None) => FileVerdict { effect: Effect::Deny, rule: None },
+        }
+    }
+
+    fn judge_read(&self, path: &AbsPath) -> FileVerdict<'a> {
+        let Some((denied_at, deny)) = self.deny_read.narrowest(path) else {
+            return FileVerdict { effect: Effect::Allow, rule: None };
+        };
+        let allowed = [&self.allow_read, &self.allow_write]
+            .into_iter()
+            .filter_map(|list| list.narrowest(path))
+            .max_by_key(|(at, _)| *at);
+        match allowed {
+            Some((at, rule)) if at > denied_at => FileVerdict { effect: Effect::Allow, rule: Some(rule) },
+            _ => FileVerdict { effect: Effect::Deny, rule: Some(deny) },
+        }
+    }
 }
 
 #[cfg(test)]

@@ -86,8 +86,14 @@ impl Component {
     /// The one name that the component matches, where it has no wildcards.
     pub(crate) fn as_name(&self) -> Option<String> {
         let Component::Name(parts) = self else { return None };
-        let literal = |part: &Part| if let Part::Literal(c) = part { Some(*c) } else { None };
-        parts.iter().map(literal).collect()
+        parts.iter().map(Part::as_literal).collect()
+    }
+
+    fn parts(&self) -> &[Part] {
+        match self {
+            Component::AnyDepth => &[],
+            Component::Name(parts) => parts,
+        }
     }
 
     fn wildcards(&self) -> usize {
@@ -106,6 +112,10 @@ impl Component {
 }
 
 impl Part {
+    fn as_literal(&self) -> Option<char> {
+        if let Part::Literal(c) = self { Some(*c) } else { None }
+    }
+
     /// How many of [`MOST_WILDCARDS`] this is, by what it costs to match.
     fn wildcards(&self) -> usize {
         match self {
@@ -130,6 +140,11 @@ impl Part {
             }
         }
     }
+}
+
+/// The characters that stand before the first wildcard.
+fn literal_run<'a>(parts: impl Iterator<Item = &'a Part>) -> String {
+    parts.map_while(Part::as_literal).collect()
 }
 
 fn spell_literal(c: char, out: &mut String) {
@@ -218,6 +233,10 @@ pub(crate) struct Glob {
     names: usize,
     /// Whether it may have more.
     is_any_depth: bool,
+    /// What the last name of every match starts with: the characters before its first wildcard.
+    pub(crate) last_name_start: Box<[u8]>,
+    /// What the last name of every match ends with: the characters behind its last wildcard.
+    pub(crate) last_name_end: Box<[u8]>,
 }
 
 impl Glob {
@@ -237,7 +256,15 @@ impl Glob {
             .empty_alternates(true)
             .build()
             .map_err(|error| PathPatternError::Wildcard(error.kind().to_string()))?;
+        let last_name = components.last().map_or(&[][..], Component::parts);
         Ok(Glob {
+            last_name_start: literal_run(last_name.iter()).into_bytes().into(),
+            last_name_end: literal_run(last_name.iter().rev())
+                .chars()
+                .rev()
+                .collect::<String>()
+                .into_bytes()
+                .into(),
             fixed,
             matcher: glob.compile_matcher(),
             names: components.iter().filter(|component| **component != Component::AnyDepth).count(),
@@ -260,9 +287,9 @@ impl Glob {
         ends.into_iter().rev().find(|end| self.matches(&below[..*end])).map(|end| fixed + end)
     }
 
-    /// What follows the fixed directory, from its slash on.
+    /// What follows the fixed directory, from its slash on; empty for that directory itself.
     fn below_fixed<'a>(&self, path: &'a AbsPath) -> Option<&'a [u8]> {
-        let fixed = if self.fixed.is_root() { 0 } else { self.fixed.as_bytes().len() };
+        let fixed = if self.fixed.is_root() && !path.is_root() { 0 } else { self.fixed.as_bytes().len() };
         self.fixed.covers(path).then(|| &path.as_bytes()[fixed..])
     }
 
@@ -370,8 +397,9 @@ mod tests {
             "a", "b", "é", "漢", "-", "\u{1}", "*", "*", "?", "?", "/", "/", "/**/", "[ab]", "[!a]",
             "[^b-d]", "[é漢]", "[a-cé]", "[]a]", "\\*", "\\\\", "{", ",", "}",
         ];
-        proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 1..7)
-            .prop_map(|pieces| format!("/{}?", pieces.concat()))
+        let wildcard = proptest::sample::select(vec!["?", "*"]);
+        (proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..7), wildcard)
+            .prop_map(|(pieces, last)| format!("/{}{last}", pieces.concat()))
     }
 
     fn path() -> impl Strategy<Value = AbsPath> {

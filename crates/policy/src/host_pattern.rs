@@ -28,14 +28,32 @@ pub struct HostPattern {
     port: Option<u16>,
 }
 
+/// Which hosts a pattern matches, whatever the port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Hosts {
+pub(crate) enum Hosts {
     Any,
     Exact(Host),
     /// `*.base`, kept as `.base`.
     Below(Box<str>),
     /// `before.*.after`, kept as `before.` and `.after`.
     OneLabel(Box<str>, Box<str>),
+}
+
+/// How narrow a pattern is, in ascending order. Of two patterns that match one endpoint, those that are
+/// equally narrow are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Narrowness {
+    hosts: HostsNarrowness,
+    has_port: bool,
+}
+
+/// Longer ends, and longer starts, leave fewer hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum HostsNarrowness {
+    Any,
+    Below { end: usize },
+    OneLabel { end: usize, start: usize },
+    Exact,
 }
 
 /// Why a text is not a host pattern.
@@ -119,6 +137,20 @@ impl HostPattern {
     /// The one port that the pattern is limited to.
     pub fn port(&self) -> Option<u16> {
         self.port
+    }
+
+    pub(crate) fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    pub(crate) fn narrowness(&self) -> Narrowness {
+        let hosts = match &self.hosts {
+            Hosts::Any => HostsNarrowness::Any,
+            Hosts::Exact(_) => HostsNarrowness::Exact,
+            Hosts::Below(end) => HostsNarrowness::Below { end: end.len() },
+            Hosts::OneLabel(start, end) => HostsNarrowness::OneLabel { end: end.len(), start: start.len() },
+        };
+        Narrowness { hosts, has_port: self.port.is_some() }
     }
 }
 

@@ -11,23 +11,28 @@
 
 mod address;
 mod confinement;
+mod file_index;
 mod files;
 mod glob;
 mod host;
+mod host_index;
 mod host_pattern;
 mod lower;
 mod network;
 mod origin;
 mod path;
 mod path_pattern;
+mod path_tree;
 mod policy;
 mod printable;
 mod violation;
 
 pub use address::{AddressClass, LocalAddresses};
 pub use confinement::{Confinement, Node};
+pub use file_index::FileIndex;
 pub use files::{Access, Effect, FileRule, FileSets, FileVerdict};
 pub use host::{Endpoint, Host, HostError};
+pub use host_index::IndexedNetwork;
 pub use host_pattern::{HostPattern, HostPatternError};
 pub use lower::{OrderedRule, OrderedRules, WildcardError};
 pub use network::{Dialable, HostRule, HostVerdict, NetworkPolicy, VetError};

@@ -1,15 +1,15 @@
 //! File rules lowered into one ordered list, broad to narrow, in which the last match decides.
 //!
 //! Four lists with two different precedences are easy to state and awkward to enforce: a backend wants one
-//! list of paths, each with what happens there. [`FileSets::lower`] makes that list by asking
-//! [`FileSets::judge`] at every path that a rule names; it knows no precedence of its own, so it cannot get
-//! one wrong. Between named paths nothing changes, because a literal rule covers a path exactly when it
+//! list of paths, each with what happens there. [`FileSets::lower`] makes that list by judging every path
+//! that a rule names; it knows no precedence of its own, so it cannot get one wrong. Between named paths nothing changes, because a literal rule covers a path exactly when it
 //! names that path or a directory above it.
 //!
 //! It deliberately does not expand wildcards: what a pattern matches is known only on the machine, so rules
 //! that still have them are refused.
 
-use crate::{AbsPath, Access, Effect, FileSets, FileVerdict, Origin};
+use crate::path_tree::{PathTree, Placed};
+use crate::{AbsPath, Access, Effect, FileIndex, FileSets, FileVerdict, Origin};
 use std::collections::BTreeSet;
 
 /// What happens at one path and below it, down to the next path of the list.
@@ -33,13 +33,18 @@ impl<'a> OrderedRule<'a> {
     }
 }
 
+impl Placed for OrderedRule<'_> {
+    fn path(&self) -> &AbsPath {
+        &self.path
+    }
+}
+
 /// File rules as one list. The last entry that covers a path decides; `/` heads the list, so that one always
 /// does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderedRules<'a> {
     root: OrderedRule<'a>,
-    /// Each directory stands before everything below it.
-    below: Vec<OrderedRule<'a>>,
+    below: PathTree<OrderedRule<'a>>,
 }
 
 /// A rule that still has wildcards.
@@ -60,18 +65,14 @@ impl FileSets {
         let mut named: BTreeSet<&AbsPath> = self.rules().map(|rule| rule.pattern.as_literal()).collect();
         let root = AbsPath::root();
         named.remove(&root);
-        Ok(OrderedRules {
-            root: self.ordered_rule(&root),
-            below: named.into_iter().map(|path| self.ordered_rule(path)).collect(),
-        })
-    }
-
-    fn ordered_rule(&self, path: &AbsPath) -> OrderedRule<'_> {
-        OrderedRule {
+        let index = FileIndex::new(self);
+        let ordered_rule = |path: &AbsPath| OrderedRule {
             path: path.clone(),
-            read: self.judge(Access::Read, path),
-            write: self.judge(Access::Write, path),
-        }
+            read: index.judge(Access::Read, path),
+            write: index.judge(Access::Write, path),
+        };
+        let below = named.into_iter().map(ordered_rule).collect();
+        Ok(OrderedRules { root: ordered_rule(&root), below: PathTree::new(below) })
     }
 }
 
@@ -83,7 +84,7 @@ impl<'a> OrderedRules<'a> {
 
     /// The entries, broad to narrow: `/`, then every path that a rule names.
     pub fn iter(&self) -> impl Iterator<Item = &OrderedRule<'a>> {
-        std::iter::once(&self.root).chain(&self.below)
+        std::iter::once(&self.root).chain(self.below.iter())
     }
 
     /// The entries, broad to narrow, at which the effect on `access` is another one than in the directory
@@ -100,7 +101,7 @@ impl<'a> OrderedRules<'a> {
     }
 
     fn last_match(&self, path: &AbsPath) -> &OrderedRule<'a> {
-        self.below.iter().rev().find(|rule| rule.path.covers(path)).unwrap_or(&self.root)
+        self.below.covering(path).next().unwrap_or(&self.root)
     }
 }
 

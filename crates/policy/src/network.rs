@@ -1,4 +1,8 @@
 //! Network rules: which endpoints a command may reach, and which addresses may be dialed for them.
+//!
+//! [`NetworkPolicy`] reads its lists from end to end, which is obvious, and what
+//! [`IndexedNetwork`](crate::IndexedNetwork) is held to. The page `docs/spec/hosts.md` shows what patterns
+//! and lists mean.
 
 use crate::address::carried_ipv4;
 use crate::{AddressClass, Endpoint, Host, HostPattern, LocalAddresses, Origin};
@@ -78,19 +82,13 @@ pub enum VetError {
 }
 
 impl NetworkPolicy {
-    /// What the rules say of `endpoint`: denied, then allowed, then strict, then asked.
+    /// What the rules say of `endpoint`: denied, then allowed, then strict, then asked. Of the rules of a
+    /// list that match, the narrowest is named.
     ///
     /// A deny of an IPv4 address also denies the IPv6 addresses that carry it, in whatever form; an allow
     /// covers the address as it is written.
     pub fn judge(&self, endpoint: &Endpoint) -> HostVerdict<'_> {
-        if let Some(rule) = self.denying(endpoint) {
-            return HostVerdict::Deny(Some(rule));
-        }
-        match matching(&self.allowed, endpoint) {
-            Some(rule) => HostVerdict::Allow(rule),
-            None if self.strict => HostVerdict::Deny(None),
-            None => HostVerdict::Ask,
-        }
+        self.lists().judge(endpoint)
     }
 
     /// Which of the addresses that `endpoint` leads to may be dialed, in the order given.
@@ -101,6 +99,52 @@ impl NetworkPolicy {
     /// host is `localhost` or below it, and a rule lets it through that speaks of those alone: `*` opens no
     /// port of this machine. An address that a deny rule names never passes, nor does one that carries it.
     pub fn vet(
+        &self,
+        endpoint: &Endpoint,
+        addresses: &[IpAddr],
+        own: &LocalAddresses,
+    ) -> Result<Vec<Dialable>, VetError> {
+        self.lists().vet(endpoint, addresses, own)
+    }
+
+    fn lists(&self) -> HostLists<&[HostRule]> {
+        HostLists { allowed: &self.allowed, denied: &self.denied, strict: self.strict }
+    }
+}
+
+/// A list of rules, however it is looked through.
+pub(crate) trait HostRules<'a> {
+    /// The narrowest rule that matches, and of equally narrow ones, which are equal, the last.
+    fn narrowest(&self, endpoint: &Endpoint) -> Option<&'a HostRule>;
+}
+
+impl<'a> HostRules<'a> for &'a [HostRule] {
+    fn narrowest(&self, endpoint: &Endpoint) -> Option<&'a HostRule> {
+        let matching = self.iter().filter(|rule| rule.pattern.matches(endpoint));
+        matching.max_by_key(|rule| rule.pattern.narrowness())
+    }
+}
+
+/// What two lists mean together.
+pub(crate) struct HostLists<L> {
+    pub(crate) allowed: L,
+    pub(crate) denied: L,
+    pub(crate) strict: bool,
+}
+
+impl<'a, L: HostRules<'a>> HostLists<L> {
+    pub(crate) fn judge(&self, endpoint: &Endpoint) -> HostVerdict<'a> {
+        if let Some(rule) = self.denying(endpoint) {
+            return HostVerdict::Deny(Some(rule));
+        }
+        match self.allowed.narrowest(endpoint) {
+            Some(rule) => HostVerdict::Allow(rule),
+            None if self.strict => HostVerdict::Deny(None),
+            None => HostVerdict::Ask,
+        }
+    }
+
+    pub(crate) fn vet(
         &self,
         endpoint: &Endpoint,
         addresses: &[IpAddr],
@@ -137,31 +181,32 @@ impl NetworkPolicy {
     }
 
     /// The rule that denies `endpoint`, or an IPv4 address that its address carries.
-    fn denying(&self, endpoint: &Endpoint) -> Option<&HostRule> {
-        let carried = match endpoint.host {
-            Host::Address(address) => carried_ipv4(address),
-            Host::Name(_) => Vec::new(),
-        };
-        let carried = carried.into_iter().map(|inner| Host::from(IpAddr::from(inner)));
-        matching(&self.denied, endpoint).or_else(|| {
-            carried
-                .map(|host| Endpoint { host, port: endpoint.port })
-                .find_map(|inner| matching(&self.denied, &inner))
-        })
+    fn denying(&self, endpoint: &Endpoint) -> Option<&'a HostRule> {
+        let readings = std::iter::once(endpoint.clone()).chain(carried(endpoint));
+        readings.into_iter().find_map(|reading| self.denied.narrowest(&reading))
     }
 
+    /// Whether a rule names this very address. No pattern but `*` is broader than one that does and matches
+    /// it as well, so the narrowest tells.
     fn allows_address(&self, itself: &Endpoint) -> bool {
-        self.allowed.iter().any(|rule| rule.pattern.address().is_some() && rule.pattern.matches(itself))
+        self.allowed.narrowest(itself).is_some_and(|rule| rule.pattern.address().is_some())
     }
 
-    /// Whether a rule for `localhost` or what is below it, and for nothing else, lets `endpoint` through.
+    /// Whether a rule for `localhost` or what is below it, and for nothing else, lets `endpoint` through. No
+    /// pattern but `*` is broader than that and matches such a host, so the narrowest tells.
     fn allows_as_localhost(&self, endpoint: &Endpoint) -> bool {
-        self.allowed.iter().any(|rule| rule.pattern.is_localhost() && rule.pattern.matches(endpoint))
+        self.allowed.narrowest(endpoint).is_some_and(|rule| rule.pattern.is_localhost())
     }
 }
 
-fn matching<'a>(list: &'a [HostRule], endpoint: &Endpoint) -> Option<&'a HostRule> {
-    list.iter().find(|rule| rule.pattern.matches(endpoint))
+/// `endpoint` with each IPv4 address that its address carries in its place.
+pub(crate) fn carried(endpoint: &Endpoint) -> impl Iterator<Item = Endpoint> {
+    let carried = match endpoint.host {
+        Host::Address(address) => carried_ipv4(address),
+        Host::Name(_) => Vec::new(),
+    };
+    let port = endpoint.port;
+    carried.into_iter().map(move |inner| Endpoint { host: Host::from(IpAddr::from(inner)), port })
 }
 
 #[cfg(test)]

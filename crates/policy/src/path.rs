@@ -4,6 +4,7 @@
 //! resolver to find out.
 
 use crate::printable::write_escaped;
+use std::cmp::Ordering;
 use std::fmt;
 
 /// An absolute path: starts with `/`, holds no NUL byte, no `.` or `..` component, no doubled and no
@@ -112,6 +113,15 @@ impl AbsPath {
             || (other.0.starts_with(&self.0) && matches!(other.0.get(self.0.len()), None | Some(b'/')))
     }
 
+    /// How many bytes the two begin with in common.
+    pub(crate) fn shared_bytes(&self, other: &AbsPath) -> usize {
+        let (own_blocks, _) = self.0.as_chunks::<32>();
+        let (other_blocks, _) = other.0.as_chunks::<32>();
+        let blocks = own_blocks.iter().zip(other_blocks).take_while(|(own, other)| own == other).count() * 32;
+        let rest = self.0[blocks..].iter().zip(&other.0[blocks..]);
+        blocks + rest.take_while(|(own, other)| own == other).count()
+    }
+
     /// The components, without slashes.
     pub fn components(&self) -> impl Iterator<Item = &[u8]> {
         self.0.split(|&b| b == b'/').filter(|component| !component.is_empty())
@@ -128,14 +138,17 @@ impl TryFrom<&std::path::Path> for AbsPath {
     }
 }
 
+/// A slash counts as lower than every other byte, which makes the order of bytes that of components.
 impl Ord for AbsPath {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.components().cmp(other.components())
+    fn cmp(&self, other: &Self) -> Ordering {
+        let shared = self.shared_bytes(other);
+        let next = |path: &AbsPath| path.0.get(shared).map(|&byte| if byte == b'/' { 0 } else { byte });
+        next(self).cmp(&next(other))
     }
 }
 
 impl PartialOrd for AbsPath {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }

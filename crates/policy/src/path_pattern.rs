@@ -151,6 +151,10 @@ impl PathPattern {
         self.glob.as_ref().map(|glob| &glob.fixed)
     }
 
+    pub(crate) fn glob(&self) -> Option<&Glob> {
+        self.glob.as_deref()
+    }
+
     /// How narrowly the pattern covers `path`: the length in bytes of the longest path, `path` itself or a
     /// directory above it, that the pattern names. `None` when it does not cover `path`.
     ///
@@ -241,6 +245,7 @@ mod tests {
             ("**/**/", &["/p"], &["/"]),
             ("~/**", &["/home/u"], &["/home"]),
             ("/**", &["/", "/anything"], &[]),
+            ("/*", &["/x", "/x/y"], &["/"]),
             ("*/**", &["/p/x", "/p/x/y"], &["/p"]),
             // Wildcards.
             ("*.env", &["/p/a.env", "/p/.env", "/p/a.env/below"], &["/p/d/a.env", "/p/a.envx"]),

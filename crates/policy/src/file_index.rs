@@ -1,0 +1,146 @@
+//! File lists prepared for many questions: the same answers as [`FileSets::judge`] gives, in a time that
+//! hardly grows with the lists.
+//!
+//! - What rules name letter by letter is found by one binary search ([`PathTree`]).
+//! - Wildcards are kept by the directory that all their matches lie in, and there by what the last name of a
+//!   match ends with, or else starts with: `*.pem` by `.pem`, `.env.*` by `.env.`. Only those that fit one of
+//!   the names of the path are matched.
+//!
+//! The worst lists are thousands of wildcards in one directory whose last names end alike (`*/a1/x`,
+//! `*/a2/x`, …) or say nothing (`*`): these are matched one by one for a path that fits, as the specification
+//! does. The worst path has two thousand names.
+//!
+//! It states no precedence: which list wins is written down once, for both.
+
+use crate::files::{FileLists, FileRules};
+use crate::path_tree::{PathTree, Placed};
+use crate::{AbsPath, Access, FileRule, FileSets, FileVerdict};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// [`FileSets`] that are asked about many paths.
+#[derive(Debug, Clone)]
+pub struct FileIndex<'a>(FileLists<ListIndex<'a>>);
+
+impl<'a> FileIndex<'a> {
+    /// Prepares `sets`, in a time that grows with their lists.
+    pub fn new(sets: &'a FileSets) -> Self {
+        FileIndex(FileLists {
+            allow_write: ListIndex::new(&sets.allow_write),
+            deny_write: ListIndex::new(&sets.deny_write),
+            deny_read: ListIndex::new(&sets.deny_read),
+            allow_read: ListIndex::new(&sets.allow_read),
+        })
+    }
+
+    /// What [`FileSets::judge`] says.
+    pub fn judge(&self, access: Access, path: &AbsPath) -> FileVerdict<'a> {
+        self.0.judge(access, path)
+    }
+}
+
+/// Where the rules of one list stand, by what they name. Of rules that cover a path equally narrowly the last
+/// counts.
+#[derive(Debug, Clone)]
+struct ListIndex<'a> {
+    rules: &'a [FileRule],
+    /// What rules name letter by letter, with the place of the last rule that does.
+    literals: PathTree<At<'a, usize>>,
+    /// The rules with wildcards, by the directory that every match lies in.
+    wildcards: PathTree<At<'a, LastNames>>,
+}
+
+#[derive(Debug, Clone)]
+struct At<'a, T> {
+    path: &'a AbsPath,
+    value: T,
+}
+
+impl<T> Placed for At<'_, T> {
+    fn path(&self) -> &AbsPath {
+        self.path
+    }
+}
+
+impl<'a> ListIndex<'a> {
+    fn new(rules: &'a [FileRule]) -> Self {
+        let mut literals = BTreeMap::new();
+        let mut wildcards: BTreeMap<&AbsPath, LastNames> = BTreeMap::new();
+        for (place, rule) in rules.iter().enumerate() {
+            literals.insert(rule.pattern.as_literal(), place);
+            if let Some(glob) = rule.pattern.glob() {
+                wildcards.entry(&glob.fixed).or_default().insert(
+                    &glob.last_name_start,
+                    &glob.last_name_end,
+                    place,
+                );
+            }
+        }
+        ListIndex { rules, literals: tree(literals), wildcards: tree(wildcards) }
+    }
+}
+
+fn tree<T>(by_path: BTreeMap<&AbsPath, T>) -> PathTree<At<'_, T>> {
+    PathTree::new(by_path.into_iter().map(|(path, value)| At { path, value }).collect())
+}
+
+impl<'a> FileRules<'a> for ListIndex<'a> {
+    fn narrowest(&self, path: &AbsPath) -> Option<(usize, &'a FileRule)> {
+        let literal = self.literals.covering(path).next().map(|at| (at.path.as_bytes().len(), at.value));
+        let wildcards = self
+            .wildcards
+            .covering(path)
+            .flat_map(|at| at.value.fitting(names_below(at.path, path)))
+            .filter_map(|place| Some((self.rules[place].pattern.covers(path)?, place)));
+        wildcards.chain(literal).max().map(|(narrow, place)| (narrow, &self.rules[place]))
+    }
+}
+
+/// The names of `path` below `directory`, which covers it.
+fn names_below<'p>(directory: &AbsPath, path: &'p AbsPath) -> impl Iterator<Item = &'p [u8]> + Clone {
+    let names = path.as_bytes()[directory.as_bytes().len()..].split(|byte| *byte == b'/');
+    names.filter(|name| !name.is_empty())
+}
+
+/// Wildcards in one directory by the last name of what they match.
+#[derive(Debug, Clone, Default)]
+struct LastNames {
+    by_end: ByText,
+    /// Those of whose end nothing is known.
+    by_start: ByText,
+}
+
+impl LastNames {
+    fn insert(&mut self, start: &[u8], end: &[u8], place: usize) {
+        if end.is_empty() { self.by_start.insert(start, place) } else { self.by_end.insert(end, place) }
+    }
+
+    /// The places of rules that may match a path with these names, each once.
+    fn fitting<'n>(&self, names: impl Iterator<Item = &'n [u8]>) -> BTreeSet<usize> {
+        let mut places = BTreeSet::new();
+        for name in names {
+            places.extend(self.by_end.fitting(name.len(), |length| &name[name.len() - length..]));
+            places.extend(self.by_start.fitting(name.len(), |length| &name[..length]));
+        }
+        places
+    }
+}
+
+/// Places of rules by a text, of which there are few lengths.
+#[derive(Debug, Clone, Default)]
+struct ByText {
+    lengths: BTreeSet<usize>,
+    places: HashMap<Box<[u8]>, Vec<usize>>,
+}
+
+impl ByText {
+    fn insert(&mut self, text: &[u8], place: usize) {
+        self.lengths.insert(text.len());
+        self.places.entry(text.into()).or_default().push(place);
+    }
+
+    /// What stands under one of the texts that `part` cuts out of a name of `most` bytes.
+    fn fitting<'n>(&self, most: usize, part: impl Fn(usize) -> &'n [u8]) -> impl Iterator<Item = usize> {
+        let texts = self.lengths.range(..=most).map(move |length| part(*length));
+        texts.filter_map(|text| self.places.get(text)).flatten().copied()
+    }
+}
