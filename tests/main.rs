@@ -11,5 +11,6 @@ mod library;
 mod life;
 mod many;
 mod network;
+mod probe;
 mod terminal;
 mod work;

@@ -1,6 +1,7 @@
 //! The one JSON object about a run, for whoever started it.
 
 use crate::failure::Failure;
+use crate::run::End;
 use palisade_policy::{Evidence, Violation};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -28,12 +29,18 @@ impl JsonOutput {
     }
 }
 
-pub(crate) fn of_end(status: u8, violations: &[Violation], left_out: u64) -> Value {
+pub(crate) fn of_end(end: &End) -> Value {
+    let End { status, unsandboxed_reason, violations, left_out } = end;
     let violations: Vec<Value> = violations.iter().map(of_violation).collect();
-    json!({
-        "status": status,
-        "sandbox": { "sandboxed": true, "violations": violations, "violations_left_out": left_out },
-    })
+    let mut sandbox = json!({
+        "sandboxed": unsandboxed_reason.is_none(),
+        "violations": violations,
+        "violations_left_out": left_out,
+    });
+    if let Some(reason) = unsandboxed_reason {
+        sandbox["unsandboxed_reason"] = json!(reason.code());
+    }
+    json!({ "status": status, "sandbox": sandbox })
 }
 
 pub(crate) fn of_failure(failure: &Failure) -> Value {

@@ -7,7 +7,7 @@ use crate::policy::{InForce, in_force};
 use crate::signals::{Received, Signals};
 use crate::terminal::Terminal;
 use nix::sys::signal::SigSet;
-use palisade::{Command, Entry, Options, Process, Request, Sandbox, Signal, Stream};
+use palisade::{Command, Entry, Options, Process, Request, Sandbox, Signal, Stream, UnsandboxedReason};
 use palisade_policy::Violation;
 use std::io::{IsTerminal, Write};
 
@@ -18,7 +18,7 @@ pub(crate) fn run(options: &RunOptions) -> u8 {
         Err(failure) => return fail(&failure),
     };
     let (status, object) = match run_to_end(options) {
-        Ok(end) => (end.status, json::of_end(end.status, &end.violations, end.left_out)),
+        Ok(end) => (end.status, json::of_end(&end)),
         Err(failure) => (fail(&failure), json::of_failure(&failure)),
     };
     if let Some(json) = json {
@@ -32,10 +32,11 @@ fn fail(failure: &Failure) -> u8 {
     failure.status
 }
 
-struct End {
-    status: u8,
-    violations: Vec<Violation>,
-    left_out: u64,
+pub(crate) struct End {
+    pub(crate) status: u8,
+    pub(crate) unsandboxed_reason: Option<UnsandboxedReason>,
+    pub(crate) violations: Vec<Violation>,
+    pub(crate) left_out: u64,
 }
 
 fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
@@ -70,15 +71,28 @@ async fn start_to_end(
 ) -> Result<End, Failure> {
     let signals = Signals::receive(signals).map_err(|error| failed("receiving signals", error))?;
     let prepared = sandbox.prepare(request).await?;
-    if let Some(terminal) = terminal {
-        terminal.offer(prepared.group());
+    if let Some(reason) = prepared.unsandboxed_reason() {
+        say(&format!("warning: this command runs WITHOUT the sandbox: {reason}"));
+    }
+    if let (Some(terminal), Some(group)) = (terminal, prepared.group()) {
+        terminal.offer(group);
     }
     let mut process = prepared.start().await?;
+    // Outside there was no group to offer it to before.
+    if let (Some(terminal), Some(_), Some(group)) = (terminal, process.unsandboxed_reason(), process.group())
+    {
+        terminal.offer(group);
+    }
     for warning in process.warnings() {
         say(&format!("warning: {warning}"));
     }
     let status = to_end(&mut process, &signals, terminal).await?;
-    Ok(End { status, violations: process.violations(), left_out: process.violations_left_out() })
+    Ok(End {
+        status,
+        unsandboxed_reason: process.unsandboxed_reason().cloned(),
+        violations: process.violations(),
+        left_out: process.violations_left_out(),
+    })
 }
 
 fn failed(doing: &str, error: std::io::Error) -> Failure {

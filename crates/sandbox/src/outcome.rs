@@ -1,5 +1,6 @@
 //! How a command ended, and what was stopped on the way.
 
+use crate::outside::UnsandboxedReason;
 use palisade_policy::Violation;
 
 /// How a command ended.
@@ -29,13 +30,21 @@ impl Captured {
     /// How many bytes of one stream are kept (16 MiB): the command decides how much it writes, the host how much
     /// memory it has.
     pub const LIMIT: usize = 16 << 20;
+
+    pub(crate) fn add(&mut self, chunk: &[u8]) {
+        let room = Self::LIMIT - self.bytes.len();
+        self.bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        self.truncated |= chunk.len() > room;
+    }
 }
 
 /// What the sandbox did for one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Whether the command ran inside. Always, so far.
+    /// Whether the command ran inside.
     pub sandboxed: bool,
+    /// Why it did not, if it did not.
+    pub unsandboxed_reason: Option<UnsandboxedReason>,
     /// What was stopped: first the proxy's refusals, then what the captured standard error tells of.
     pub violations: Vec<Violation>,
     /// How many refusals of the proxy's there were beyond those, which are bounded in number.

@@ -70,7 +70,8 @@ pub(crate) fn filter(unix_sockets: bool) -> Result<Vec<u8>, Cause> {
 fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
     let other = |error: String| Cause::Other(error);
     let filter = filter(false)?;
-    let scratch = Scratch::create().map_err(|error| other(error.to_string()))?;
+    let scratch = Scratch::create()
+        .map_err(|error| Cause::of_scratch(&error).unwrap_or_else(|| other(error.to_string())))?;
     let guards =
         proc_guards(rustix::process::geteuid().is_root()).map_err(|error| other(error.to_string()))?;
     let confinement = Confinement {

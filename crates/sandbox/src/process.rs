@@ -3,6 +3,7 @@
 use crate::cover::Covers;
 use crate::error::{Error, system};
 use crate::outcome::{Captured, Outcome, Report};
+use crate::outside::{Outside, UnsandboxedReason};
 use crate::report::{self, Neutraliser};
 use crate::scratch::CommandDirectory;
 use crate::shared::Shared;
@@ -18,18 +19,25 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// How long to wait before another look at whether the command has started.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
-/// A command that runs in the sandbox. Dropped before its end, it is killed with all that it started.
+/// A command that runs, in the sandbox or, where its request or the policy says so, without. Dropped before its end, it
+/// is killed with all that it started.
 pub struct Process {
     state: State,
-    output: [Option<JoinHandle<std::io::Result<Captured>>>; 2],
+    output: [Option<Reader>; 2],
+    walls: Result<Walls, UnsandboxedReason>,
+    warnings: Vec<String>,
+}
+
+/// What tells of violations.
+struct Walls {
     proxy: Proxy,
     confinement: Confinement,
-    warnings: Vec<String>,
 }
 
 /// What is inside, and what it stands on. The fields stand in the order in which they must end.
@@ -42,6 +50,7 @@ pub(crate) struct Standing {
 
 enum State {
     Running(Standing),
+    Outside(Outside),
     /// The command has ended; what it left is being cleared away.
     Ending(JoinHandle<std::io::Result<Ended>>),
     /// Nothing is left but connections of the proxy that do not know yet that nobody is there.
@@ -50,16 +59,29 @@ enum State {
 }
 
 impl Process {
-    pub(crate) fn new(
+    pub(crate) fn inside(
         standing: Standing,
         proxy: Proxy,
         confinement: Confinement,
         output: [Option<PipeReader>; 2],
         warnings: Vec<String>,
     ) -> Result<Self, Error> {
-        let [stdout, stderr] = output.map(|pipe| pipe.map(read_all).transpose());
-        let output = [stdout?, stderr?];
-        Ok(Process { state: State::Running(standing), output, proxy, confinement, warnings })
+        let walls = Ok(Walls { proxy, confinement });
+        Ok(Process { state: State::Running(standing), output: read_both(output)?, walls, warnings })
+    }
+
+    pub(crate) fn outside(
+        outside: Outside,
+        reason: UnsandboxedReason,
+        output: [Option<PipeReader>; 2],
+    ) -> Result<Self, Error> {
+        let state = State::Outside(outside);
+        Ok(Process { state, output: read_both(output)?, walls: Err(reason), warnings: Vec::new() })
+    }
+
+    /// Why the command runs without the sandbox; `None` when it runs inside.
+    pub fn unsandboxed_reason(&self) -> Option<&UnsandboxedReason> {
+        self.walls.as_ref().err()
     }
 
     /// Rules that were left out for this command, and why.
@@ -69,34 +91,48 @@ impl Process {
 
     /// What the proxy has refused so far.
     pub fn violations(&self) -> Vec<Violation> {
-        self.proxy.violations()
+        self.walls.as_ref().map_or_else(|_| Vec::new(), |walls| walls.proxy.violations())
     }
 
     /// How many refusals there were beyond those that [`violations`](Self::violations) lists.
     pub fn violations_left_out(&self) -> u64 {
-        self.proxy.violations_left_out()
+        self.walls.as_ref().map_or(0, |walls| walls.proxy.violations_left_out())
     }
 
     /// The process group that the command started in. No process but the command's own, and the sandbox's two, is
     /// in it.
     pub fn group(&self) -> Option<Pid> {
-        self.running().map(Running::group)
+        match &self.state {
+            State::Running(standing) => Some(standing.running.group()),
+            State::Outside(outside) => Some(outside.group()),
+            _ => None,
+        }
     }
 
     /// The signal that has stopped the command's process group since the last call, if one has.
     pub fn stopped_by(&self) -> std::io::Result<Option<Signal>> {
-        self.running().map_or(Ok(None), Running::stopped_by)
+        match &self.state {
+            State::Running(standing) => standing.running.stopped_by(),
+            State::Outside(outside) => outside.stopped_by(),
+            _ => Ok(None),
+        }
     }
 
     /// Sends `signal` to the command itself; what it started gets it from the command, or not at all. A command that
     /// is only being started gets it first of all.
     pub async fn signal(&self, signal: Signal) -> std::io::Result<()> {
-        self.once_started(|running| running.signal(signal)).await
+        match &self.state {
+            State::Outside(outside) => outside.signal(signal),
+            _ => self.once_started(|running| running.signal(signal)).await,
+        }
     }
 
     /// Sends `signal` to the [process group](Self::group) that the command started in, as a terminal does.
     pub async fn signal_all(&self, signal: Signal) -> std::io::Result<()> {
-        self.once_started(|running| running.signal_group(signal)).await
+        match &self.state {
+            State::Outside(outside) => outside.signal_group(signal),
+            _ => self.once_started(|running| running.signal_group(signal)).await,
+        }
     }
 
     async fn once_started(&self, send: impl Fn(&Running) -> std::io::Result<bool>) -> std::io::Result<()> {
@@ -117,15 +153,21 @@ impl Process {
             running.kill_rest();
             readable(running.emptied()).await.map_err(system("watching the sandbox"))?;
         }
+        if let State::Outside(outside) = &self.state {
+            readable(outside.ended()).await.map_err(system("watching the command"))?;
+        }
         self.state = match std::mem::replace(&mut self.state, State::Ended) {
             State::Running(standing) => clear_away(standing),
+            State::Outside(outside) => State::Closing(outside.finish()),
             other => other,
         };
         if let State::Ending(ending) = &mut self.state {
             let ended = ending.await.map_err(|error| system("ending the sandbox")(error.into()))?;
             self.state = State::Closing(ended.map_err(system("ending the sandbox")).and_then(status_of));
         }
-        self.proxy.close().await;
+        if let Ok(walls) = &mut self.walls {
+            walls.proxy.close().await;
+        }
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Closing(status) => status,
             _ => Err(system("waiting for the command")(std::io::Error::other("it was waited for already"))),
@@ -135,21 +177,27 @@ impl Process {
     fn running(&self) -> Option<&Running> {
         match &self.state {
             State::Running(standing) => Some(&standing.running),
-            State::Ending(_) | State::Closing(_) | State::Ended => None,
+            State::Outside(_) | State::Ending(_) | State::Closing(_) | State::Ended => None,
         }
     }
 
     /// Runs the command to its end and gathers what it left.
     pub async fn wait(mut self) -> Result<Outcome, Error> {
         let status = self.wait_for_end().await?;
-        let [stdout, stderr] = &mut self.output;
-        let stdout = neutral(gather(stdout.take()).await?);
-        let written = gather(stderr.take()).await?;
-        let mut violations = self.proxy.violations();
-        violations.extend(report::stderr_violations(&written.bytes, &self.confinement));
+        let [stdout, stderr] = std::mem::take(&mut self.output);
+        let may_be_held = self.walls.is_err();
+        let stdout = neutral(gather(stdout, may_be_held).await?);
+        let written = gather(stderr, may_be_held).await?;
+        let mut violations = self.violations();
+        if let Ok(walls) = &self.walls {
+            violations.extend(report::stderr_violations(&written.bytes, &walls.confinement));
+        }
         let stderr = with_block(written, &violations);
         let left_out = self.violations_left_out();
-        Ok(Outcome { status, stdout, stderr, sandbox: Report { sandboxed: true, violations, left_out } })
+        let unsandboxed_reason = self.walls.err();
+        let sandboxed = unsandboxed_reason.is_none();
+        let sandbox = Report { sandboxed, unsandboxed_reason, violations, left_out };
+        Ok(Outcome { status, stdout, stderr, sandbox })
     }
 }
 
@@ -195,28 +243,60 @@ async fn readable(fd: BorrowedFd<'_>) -> std::io::Result<()> {
     watched.readable().await.map(drop)
 }
 
-/// Reads a pipe to its end in a task of its own, keeping no more than [`Captured::LIMIT`].
-fn read_all(pipe: PipeReader) -> Result<JoinHandle<std::io::Result<Captured>>, Error> {
-    let from = OwnedFd::from(pipe);
-    let mut pipe = pipe::Receiver::from_owned_fd(from).map_err(system("reading the command's output"))?;
-    Ok(tokio::spawn(async move {
-        let mut captured = Captured::default();
-        let mut chunk = vec![0; 32 << 10];
-        loop {
-            let count = pipe.read(&mut chunk).await?;
-            if count == 0 {
-                return Ok(captured);
-            }
-            let room = Captured::LIMIT - captured.bytes.len();
-            captured.bytes.extend_from_slice(&chunk[..count.min(room)]);
-            captured.truncated |= count > room;
-        }
-    }))
+/// A task that reads one of the command's streams.
+struct Reader {
+    task: JoinHandle<std::io::Result<Captured>>,
+    stop: oneshot::Sender<()>,
 }
 
-async fn gather(task: Option<JoinHandle<std::io::Result<Captured>>>) -> Result<Captured, Error> {
-    let Some(task) = task else { return Ok(Captured::default()) };
+fn read_both(output: [Option<PipeReader>; 2]) -> Result<[Option<Reader>; 2], Error> {
+    let [stdout, stderr] = output.map(|pipe| pipe.map(Reader::start).transpose());
+    Ok([stdout?, stderr?])
+}
+
+impl Reader {
+    /// Reads a pipe to its end or until it is told to stop, keeping no more than [`Captured::LIMIT`].
+    fn start(pipe: PipeReader) -> Result<Self, Error> {
+        let from = OwnedFd::from(pipe);
+        let mut pipe = pipe::Receiver::from_owned_fd(from).map_err(system("reading the command's output"))?;
+        let (stop, mut stopped) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            let mut captured = Captured::default();
+            let mut chunk = vec![0; 32 << 10];
+            loop {
+                tokio::select! {
+                    biased;
+                    count = pipe.read(&mut chunk) => match count? {
+                        0 => return Ok(captured),
+                        count => captured.add(&chunk[..count]),
+                    },
+                    _ = &mut stopped => break,
+                }
+            }
+            // What has been written already counts.
+            while let Ok(count @ 1..) = pipe.try_read(&mut chunk)
+                && !captured.truncated
+            {
+                captured.add(&chunk[..count]);
+            }
+            Ok(captured)
+        });
+        Ok(Reader { task, stop })
+    }
+}
+
+/// What a stream gave. Inside nothing is left that could hold it open; outside, what the command left running in the
+/// background may, and is not waited for.
+async fn gather(reader: Option<Reader>, may_be_held: bool) -> Result<Captured, Error> {
+    let Some(Reader { task, stop }) = reader else { return Ok(Captured::default()) };
+    let waiting = if may_be_held {
+        let _ = stop.send(());
+        None
+    } else {
+        Some(stop)
+    };
     let read = task.await.map_err(|error| system("reading the command's output")(error.into()))?;
+    drop(waiting);
     read.map_err(system("reading the command's output"))
 }
 

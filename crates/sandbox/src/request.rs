@@ -1,6 +1,7 @@
 //! One command to run: what, where, with what.
 
 use crate::error::Error;
+use crate::outside::UnsandboxedReason;
 use palisade_bwrap::linux::Program;
 use palisade_policy::{AbsPath, FileSets};
 use std::ffi::{OsStr, OsString};
@@ -42,6 +43,9 @@ pub struct Request {
     pub variables: Vec<(OsString, OsString)>,
     /// Standard input, output and error.
     pub streams: [Stream; 3],
+    /// Run it without the sandbox, for this reason. Whoever sets this has asked for leave: nothing confines the command
+    /// then.
+    pub outside: Option<UnsandboxedReason>,
 }
 
 impl Request {
@@ -53,6 +57,7 @@ impl Request {
             working_directory: None,
             variables: std::env::vars_os().collect(),
             streams: [Stream::Null, Stream::Capture, Stream::Capture],
+            outside: None,
         }
     }
 

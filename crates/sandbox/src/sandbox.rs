@@ -5,22 +5,23 @@ use crate::error::{Error, system};
 use crate::launcher::Launcher;
 use crate::listen::Listen;
 use crate::outcome::Outcome;
+use crate::outside::UnsandboxedReason;
 use crate::plan::{Plan, expected};
+use crate::prepared::{Inside, Prepared};
 use crate::probe::probe;
-use crate::process::{Process, Standing};
+use crate::process::Process;
 use crate::profile::{self, Backend};
 use crate::request::{Request, program_and_argv};
 use crate::resolve::{Places, Resolved, resolve};
-use crate::scratch::{CommandDirectory, Scratch};
+use crate::scratch::Scratch;
 use crate::shared::Shared;
 use crate::streams::{Pipes, refuse_ways_around};
-use nix::unistd::Pid;
 use palisade_bwrap::Mounts;
-use palisade_bwrap::linux::{Build, Entry, Expected, Held, LaunchError, Start, Started, start};
-use palisade_policy::{Confinement, Policy};
+use palisade_bwrap::linux::{Build, Entry, Held, LaunchError, Start, Started, start};
+use palisade_policy::Policy;
 use palisade_proxy::{Listeners, Proxy};
 use std::ffi::OsString;
-use std::io::{self, PipeReader};
+use std::io;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -79,13 +80,27 @@ impl Sandbox {
 
     /// Does everything that [`spawn`](Self::spawn) does but let the command start.
     pub async fn prepare(&self, request: Request) -> Result<Prepared, Error> {
+        if let Some(reason) = request.outside.clone() {
+            return Ok(Prepared::outside(request, reason, self.shared.policy()));
+        }
+        match self.prepare_inside(&request).await {
+            Err(Error::Unavailable(cause)) if !self.shared.policy().fail_if_unavailable => {
+                tracing::warn!("the command runs without the sandbox, which cannot run here: {cause}");
+                let reason = UnsandboxedReason::Unavailable(cause);
+                Ok(Prepared::outside(request, reason, self.shared.policy()))
+            }
+            prepared => prepared,
+        }
+    }
+
+    async fn prepare_inside(&self, request: &Request) -> Result<Prepared, Error> {
         let policy = self.shared.policy();
         let (root, working_directory) = request.directories()?;
         self.shared.refuse_writable_bubblewrap(&root, &policy)?;
-        let (program, argv) = program_and_argv(&request, &working_directory, &root, &policy.files)?;
+        let (program, argv) = program_and_argv(request, &working_directory, &root, &policy.files)?;
         refuse_ways_around(request.streams, self.shared.entry.is_some())?;
         let pipes = Pipes::make(request.streams)?;
-        let started = self.start(program, argv, pipes.inner, policy.network.unix_sockets);
+        let started = self.start(program, argv, pipes.inner, policy.network.unix_sockets)?;
 
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
@@ -93,7 +108,7 @@ impl Sandbox {
         for warning in &warnings {
             tracing::warn!("{warning}");
         }
-        let plan = Plan::new(&self.shared, &policy, &request, &confinement, &temporary)?;
+        let plan = Plan::new(&self.shared, &policy, request, &confinement, &temporary)?;
         let expected = expected(&Mounts::plan(&confinement))?;
         let (mut held, listen) = match self.build(started, plan).await? {
             Ok(built) => built,
@@ -101,17 +116,8 @@ impl Sandbox {
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
         let shared = Arc::clone(&self.shared);
-        Ok(Prepared {
-            held,
-            expected,
-            proxy,
-            covers,
-            temporary,
-            shared,
-            confinement,
-            output: pipes.outer,
-            warnings,
-        })
+        let output = pipes.outer;
+        Ok(Inside { held, expected, proxy, covers, temporary, shared, confinement, output, warnings }.into())
     }
 
     /// What would confine `request`, in the words of `backend`, for a person to read. Nothing is run.
@@ -137,20 +143,21 @@ impl Sandbox {
         argv: Vec<OsString>,
         stdio: [Stdio; 3],
         unix_sockets: bool,
-    ) -> Receiver<Result<Started, LaunchError>> {
+    ) -> Result<Receiver<Result<Started, LaunchError>>, Error> {
+        let bwrap = Arc::clone(self.shared.bubblewrap()?);
         let shared = Arc::clone(&self.shared);
         let started = self.shared.launcher.begin(move || {
             let warden = shared
                 .warden()
                 .map_err(|error| LaunchError::System { doing: "starting the warden", error })?;
-            let (bwrap, entry) = (&shared.bwrap, shared.entry.as_ref());
-            start(Start { bwrap, warden, entry, program, argv, stdio })
+            let entry = shared.entry.as_ref();
+            start(Start { bwrap: &bwrap, warden, entry, program, argv, stdio })
         });
         let shared = Arc::clone(&self.shared);
         self.shared.launcher.later(move || {
             let _ = shared.filter(unix_sockets);
         });
-        started
+        Ok(started)
     }
 
     async fn build(
@@ -219,43 +226,4 @@ fn resolve_and_cover(policy: &Policy, places: &Places) -> Result<(Resolved, Cove
 fn sweep() {
     Scratch::sweep();
     Covers::sweep();
-}
-
-/// A command whose sandbox stands and whose proxy listens, and which has not started. Dropped, it never does.
-///
-/// The fields stand in the order in which they must end.
-pub struct Prepared {
-    held: Held,
-    expected: Vec<Expected>,
-    proxy: Proxy,
-    covers: Covers,
-    temporary: CommandDirectory,
-    shared: Arc<Shared>,
-    confinement: Confinement,
-    output: [Option<PipeReader>; 2],
-    warnings: Vec<String>,
-}
-
-impl Prepared {
-    /// The process group that the command will start in: make it a terminal's foreground for the command to read
-    /// from it.
-    pub fn group(&self) -> Pid {
-        self.held.group()
-    }
-
-    /// Lets the command start, once it is certain that what is mounted is what was resolved.
-    pub async fn start(self) -> Result<Process, Error> {
-        let Prepared { held, expected, proxy, covers, temporary, shared, confinement, output, warnings } =
-            self;
-        let is_planned = !confinement.files_disabled;
-        let verified = tokio::task::spawn_blocking(move || {
-            if is_planned {
-                held.verify(&expected)?;
-            }
-            held.release()
-        });
-        let running = verified.await.map_err(|error| system("starting the command")(error.into()))??;
-        let standing = Standing { running, covers, temporary, shared };
-        Process::new(standing, proxy, confinement, output, warnings)
-    }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Shared {
     policy: RwLock<Arc<Policy>>,
     network: watch::Sender<Arc<NetworkPolicy>>,
     pub(crate) entry: Option<Entry>,
-    pub(crate) bwrap: Program,
+    bwrap: Result<Arc<Program>, Cause>,
     // These three are made by the launching thread, beside other work.
     filters: Filters,
     guards: OnceLock<io::Result<ProcGuards>>,
@@ -50,8 +50,14 @@ impl Shared {
     pub(crate) fn create(options: Options) -> Result<Self, Error> {
         let launcher = Launcher::start()?;
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
-        let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map_err(Error::Unavailable)?;
-        let scratch = Scratch::create()?;
+        let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map(Arc::new);
+        if let (Err(cause), true) = (&bwrap, options.policy.fail_if_unavailable) {
+            return Err(Error::Unavailable(cause.clone()));
+        }
+        let scratch = Scratch::create().map_err(|error| match Cause::of_scratch(&error) {
+            Some(cause) => Error::Unavailable(cause),
+            None => Error::Scratch(error),
+        })?;
         Ok(Shared {
             network: watch::Sender::new(Arc::new(options.policy.network.clone())),
             policy: RwLock::new(Arc::new(options.policy)),
@@ -74,6 +80,10 @@ impl Shared {
     pub(crate) fn guards(&self) -> io::Result<&ProcGuards> {
         let find = || proc_guards(rustix::process::geteuid().is_root());
         self.guards.get_or_init(find).as_ref().map_err(again)
+    }
+
+    pub(crate) fn bubblewrap(&self) -> Result<&Arc<Program>, Error> {
+        self.bwrap.as_ref().map_err(|cause| Error::Unavailable(cause.clone()))
     }
 
     /// The rules in force at this moment.
@@ -99,7 +109,7 @@ impl Shared {
 
     /// The bubblewrap that was found must not lie where this very command, or one before it, could have put it.
     pub(crate) fn refuse_writable_bubblewrap(&self, root: &AbsPath, policy: &Policy) -> Result<(), Error> {
-        let path = self.bwrap.path();
+        let path = self.bubblewrap()?.path();
         if !may_be_written(path, root, &policy.files) || policy.files_disabled {
             return Ok(());
         }

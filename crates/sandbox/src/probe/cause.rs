@@ -1,6 +1,7 @@
 //! Why the sandbox does not run here, told apart by what bubblewrap said and how the kernel is set. Each cause
 //! says what to do about it.
 
+use crate::scratch::ScratchError;
 use palisade_bwrap::linux::{Ended, LaunchError};
 use std::path::Path;
 
@@ -58,6 +59,11 @@ pub enum Cause {
          start it with `--security-opt systempaths=unconfined`, or run Palisade outside it"
     )]
     MaskedProc,
+    /// This process is confined itself, by Palisade or something like it.
+    #[error(
+        "this process runs in a sandbox itself, in which no further one can be made ({0}); run Palisade outside of it"
+    )]
+    Confined(String),
     /// The kernel makes no namespaces for another reason.
     #[error("the kernel makes no user namespaces for this process: {0}")]
     NoNamespaces(String),
@@ -107,6 +113,13 @@ impl Facts {
 }
 
 impl Cause {
+    /// Why the directory for masks and temporary files could not be made: in a sandbox nobody may write outside the
+    /// root.
+    pub(crate) fn of_scratch(error: &ScratchError) -> Option<Self> {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        is_confined(&status).then(|| Cause::Confined(error.to_string()))
+    }
+
     /// The cause, from what bubblewrap said on standard error, how it ended, and the machine's facts.
     pub(super) fn find(said: &str, ended: &Result<Ended, LaunchError>, facts: &Facts) -> Self {
         if let Err(LaunchError::Namespaces(error)) = ended {
@@ -160,6 +173,15 @@ impl Cause {
     }
 }
 
+/// Whether a `/proc/PID/status` is that of a process under a seccomp filter that can gain no privileges: what sandboxes
+/// do to commands, and container runtimes by default do not.
+fn is_confined(status: &str) -> bool {
+    let has = |name: &str, value: &str| {
+        status.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.trim() == value))
+    };
+    has("Seccomp:", "2") && has("NoNewPrivs:", "1")
+}
+
 fn is_older_than_0_8(version: &str) -> bool {
     let mut parts = version.split('.').map(|part| part.parse::<u32>());
     match (parts.next(), parts.next()) {
@@ -181,6 +203,18 @@ mod tests {
     fn check(said: &str, facts: &Facts, expected: &str) {
         let cause = Cause::find(said, &Err(LaunchError::Ended(1)), facts).to_string();
         assert!(cause.contains(expected), "{said:?} with {facts:?} gives {cause:?}, not {expected:?}");
+    }
+
+    #[test]
+    fn a_confined_process_is_known_by_its_status() {
+        for (status, is) in [
+            ("NoNewPrivs:\t1\nSeccomp:\t2\n", true),
+            ("NoNewPrivs:\t0\nSeccomp:\t2\n", false),
+            ("NoNewPrivs:\t1\nSeccomp:\t0\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_confined(status), is, "{status:?}");
+        }
     }
 
     /// The messages are those of bubblewrap 0.4 to 0.11.
