@@ -4,8 +4,7 @@
 use palisade_tests::{Palisade, Project, Tools};
 use serde_json::json;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A way to start a program so that the sandbox does not work for it.
@@ -57,11 +56,18 @@ fn without_namespaces() -> Machine {
     machine
 }
 
-fn script(project: &Project, name: &str, text: &str) -> std::path::PathBuf {
-    let path = project.outside().join(name);
-    std::fs::write(&path, text).expect("own directory");
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("own file");
-    path
+/// A program that says `version` when asked for it and else fails with `message`, as a bubblewrap of another kind does.
+fn stand_in(project: &Project, name: &str, version: &str, message: &str) -> PathBuf {
+    let (source, program) = (project.outside().join(format!("{name}.c")), project.outside().join(name));
+    let text = format!(
+        "#include <stdio.h>\n#include <string.h>\nint main(int count, char **words) {{\n\
+         if (count > 1 && !strcmp(words[1], \"--version\")) {{ puts(\"bubblewrap {version}\"); return 0; }}\n\
+         fputs(\"bwrap: {message}\\n\", stderr); return 1; }}\n"
+    );
+    std::fs::write(&source, text).expect("own directory");
+    let status = Command::new("cc").arg("-o").arg(&program).arg(&source).status().expect("cc starts");
+    assert!(status.success());
+    program
 }
 
 fn machines(project: &Project) -> Vec<Machine> {
@@ -73,13 +79,14 @@ fn machines(project: &Project) -> Vec<Machine> {
         ),
         without_namespaces(),
     ];
-    let old = "#!/bin/sh\ncase \"$1\" in --version) echo bubblewrap 0.4.1;; *) echo 'bwrap: Unknown option' >&2; exit 1;; esac\n";
-    let set_uid = "#!/bin/sh\ncase \"$1\" in --version) echo bubblewrap 0.9.0;; *) echo 'bwrap: --disable-userns is not supported in setuid mode' >&2; exit 1;; esac\n";
     // Whoever is not root cannot put anything where bubblewrap is taken from.
     let is_root = nix::unistd::geteuid().is_root();
     let untrusted = "could have been put there by a confined command";
-    for (name, text, says) in [("old", old, "0.4.1 is too old"), ("setuid", set_uid, "chmod u-s")] {
-        let stand_in = script(project, name, text);
+    for (name, version, message, says) in [
+        ("old", "0.4.1", "Unknown option --disable-userns", "0.4.1 is too old"),
+        ("set-uid", "0.9.0", "--disable-userns is not supported in setuid mode", "chmod u-s"),
+    ] {
+        let stand_in = stand_in(project, name, version, message);
         all.push(with_bubblewrap(&stand_in, if is_root { says } else { untrusted }));
     }
     all
