@@ -8,7 +8,7 @@
 //! A name holds letters, digits, `-`, `_` and `.`, nothing else, whatever Unicode's mapping made of its
 //! characters: names are shown in remedies that people paste into a shell, and a `*` that came out of a
 //! full-width `＊` would make a pattern of a name. Over-long names are no hosts. What is no host is matched by
-//! no pattern.
+//! no pattern. The page `docs/spec/hosts.md` has examples of each, all of which are tests.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -161,58 +161,13 @@ mod tests {
     }
 
     #[test]
-    fn each_host_has_one_spelling() {
-        for (text, normal) in [
-            ("Example.COM", "example.com"),
-            ("example.com.", "example.com"),
-            ("bücher.example", "xn--bcher-kva.example"),
-            ("exam\u{ad}ple.com", "example.com"),
-            ("127.1", "127.0.0.1"),
-            ("2130706433", "127.0.0.1"),
-            ("0x7f.1", "127.0.0.1"),
-            ("0177.0.0.1", "127.0.0.1"),
-            ("０x7f.1", "127.0.0.1"),
-            ("127.0.0.1.", "127.0.0.1"),
-            ("[::1]", "[::1]"),
-            ("[0:0::1]", "[::1]"),
-            ("[::ffff:127.0.0.1]", "127.0.0.1"),
-            ("_srv.example.com", "_srv.example.com"),
-        ] {
-            assert_eq!(host(text), normal, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_host() {
-        for text in [
-            "",
-            ".",
-            "..",
-            ".a",
-            "a..b",
-            "a b",
-            "a\0b",
-            "a%00b",
-            "a%2eb",
-            "u@h",
-            "a/b",
-            "a\\b",
-            "::1",
-            "[::1",
-            "[::1%25lo]",
-            "256.1.1.1",
-            "1.2.3.4.5",
-            "0x100000000",
-            "a\u{7f}",
-            "a\r\nb",
-            "*.x",
-            "xn--\u{fffd}",
-        ] {
-            assert!(Host::parse(text).is_err(), "{text:?} is read as {}", host(text));
-        }
+    fn how_long_a_name_may_be() {
+        assert!(Host::parse(&"a".repeat(63)).is_ok());
         assert_eq!(Host::parse(&"a".repeat(64)), Err(HostError::TooLong));
         assert!(Host::parse(&"a.".repeat(127)).is_ok(), "253 bytes and the root's dot");
         assert_eq!(Host::parse(&"ab.".repeat(90)), Err(HostError::TooLong));
+        assert_eq!(Host::parse(&"a".repeat(100_000)), Err(HostError::TooLong));
+        assert_eq!(Host::parse(""), Err(HostError::Empty));
     }
 
     /// Every ASCII character that is no part of a name, as it is and in the full-width form that maps to it.

@@ -11,6 +11,7 @@
 
 mod address;
 mod confinement;
+mod explain;
 mod file_index;
 mod files;
 mod glob;
@@ -29,6 +30,7 @@ mod violation;
 
 pub use address::{AddressClass, LocalAddresses};
 pub use confinement::{Confinement, Node};
+pub use explain::{FileExplanation, FileList, HostExplanation, HostList};
 pub use file_index::FileIndex;
 pub use files::{Access, Effect, FileRule, FileSets, FileVerdict};
 pub use host::{Endpoint, Host, HostError};
