@@ -49,7 +49,8 @@ pub enum Place {
 /// How a command follows the one before it in its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Connector {
-    /// The first of its scope, or after `;`, a line break or `&`: it runs however the one before it ended.
+    /// The first of the line, or after `;`, a line break or `&`: it runs however the one before it ended. (The first
+    /// of a nested scope follows as what holds it does: in `a && (b)` the connector of `b` is [`And`](Self::And).)
     Sequence,
     /// After `&&`: only when what stands before it succeeded.
     And,
@@ -112,6 +113,8 @@ pub struct WordFlags {
     pub dynamic: bool,
     /// Some of it is quoted.
     pub quoted: bool,
+    /// A variable or substitution outside quotes: it may become no argument at all, or several.
+    pub splits: bool,
 }
 
 /// One redirection.

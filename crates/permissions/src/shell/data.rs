@@ -1,0 +1,308 @@
+//! Code out of data: text that is no command to the eye, but that the shell's own commands evaluate.
+//!
+//! bash evaluates the subscript of a variable's name wherever it takes one as an argument, and the contents of a
+//! variable wherever it does arithmetic; a substitution in there runs. A line in which that may happen is not read.
+//! What is known about a line's variables is kept in [`Facts`] while it is read.
+//!
+//! Not decided here: commands that run code by trade (`eval`, `source`, `trap`, `alias`, a shell given a script).
+//! They are simple commands like others in the line, and the judge knows their names.
+
+use super::reader::{Result, is_name, name_length};
+use super::{Command, Reason, Shell, Word};
+use std::collections::HashSet;
+
+/// What a line does to its variables, as far as it matters.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// Names that hold a number here for certain. What is set in a branch or subshell is forgotten at its end.
+    numbers: Vec<Box<str>>,
+    /// Names that are given something other than a number anywhere in the line.
+    data: HashSet<Box<str>>,
+    /// Names that arithmetic evaluates.
+    evaluated: HashSet<Box<str>>,
+    /// Any name may be given data.
+    all_data: bool,
+    /// A command was seen that changes how the lines after it are read.
+    pub(super) changes_reading: bool,
+}
+
+/// How many names are kept as numbers; more than that in one line are not believed.
+const MOST_NUMBERS: usize = 64;
+
+/// Names whose value the shell itself keeps a number.
+const COUNTERS: [&str; 6] = ["RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID"];
+
+/// Names that evaluate what is assigned to them.
+const EVALUATING: [&str; 8] =
+    ["RANDOM", "SRANDOM", "SECONDS", "OPTIND", "HISTCMD", "LINENO", "BASHPID", "BASH_SUBSHELL"];
+
+/// Commands that take names of variables as arguments.
+const NAMING: [&str; 13] = [
+    "read",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "printf",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "unset",
+    "wait",
+    "let",
+];
+
+impl Facts {
+    pub(super) fn numbers(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Forgets the numbers that were learned since there were `numbers` of them.
+    pub(super) fn forget(&mut self, numbers: usize) {
+        self.numbers.truncate(numbers);
+    }
+
+    /// Notes that a variable is set in the shell that goes on reading.
+    pub(super) fn assign(&mut self, name: &str, numeric: bool) -> Result<()> {
+        if !numeric {
+            return self.give(name);
+        }
+        if self.numbers.len() < MOST_NUMBERS && !self.is_number(name) {
+            self.numbers.push(name.into());
+        }
+        Ok(())
+    }
+
+    /// Notes that a variable is given what may be more than a number.
+    fn give(&mut self, name: &str) -> Result<()> {
+        if EVALUATING.contains(&name) {
+            return Err(Reason::DataAsCode);
+        }
+        self.data.insert(name.into());
+        Ok(())
+    }
+
+    /// Notes that arithmetic evaluates a variable, which must hold a number for certain.
+    pub(super) fn evaluate(&mut self, name: &str) -> Result<()> {
+        if !self.is_number(name) && !COUNTERS.contains(&name) {
+            return Err(Reason::ArithmeticOnData);
+        }
+        self.evaluated.insert(name.into());
+        Ok(())
+    }
+
+    fn is_number(&self, name: &str) -> bool {
+        self.numbers.iter().any(|known| **known == *name)
+    }
+
+    /// At the end of the line: what was evaluated was given no data, before or after.
+    pub(super) fn finish(&self) -> Result<()> {
+        let given = |name: &Box<str>| self.all_data || self.data.contains(name);
+        if self.evaluated.iter().any(given) { Err(Reason::ArithmeticOnData) } else { Ok(()) }
+    }
+
+    /// Notes what a simple command does.
+    pub(super) fn note(&mut self, command: &Command, shell: Shell) -> Result<()> {
+        for assignment in &command.assignments {
+            let numeric = self.is_numeric(&assignment.value) && !assignment.appends;
+            if command.words.is_empty() {
+                self.assign(&assignment.name, numeric)?;
+            } else if !numeric {
+                self.give(&assignment.name)?;
+            }
+        }
+        let words = without_wrappers(&command.words);
+        let Some((name, arguments)) = words.split_first() else { return Ok(()) };
+        match name.value.as_deref() {
+            None => self.all_data = true,
+            Some(name) => self.note_command(name, arguments, shell)?,
+        }
+        Ok(())
+    }
+
+    fn is_numeric(&self, word: &Word) -> bool {
+        let raw = word.raw.trim_matches('"');
+        let arithmetic = raw.starts_with("$((") && raw.ends_with("))") && raw.matches("$((").count() == 1;
+        let known = raw.strip_prefix('$').is_some_and(|name| self.is_number(name));
+        arithmetic
+            || known
+            || matches!(raw, "$#" | "$?" | "$$" | "$!")
+            || word.value.as_deref().is_some_and(is_number)
+    }
+
+    fn note_command(&mut self, name: &str, arguments: &[Word], shell: Shell) -> Result<()> {
+        match name {
+            "eval" | "." | "source" | "trap" | "select" | "coproc" => self.all_data = true,
+            "alias" | "unalias" | "enable" | "setopt" | "unsetopt" | "emulate" => {
+                self.changes_reading = true;
+                self.all_data = true;
+                return if shell == Shell::Sh && name == "alias" { Err(Reason::OtherShell) } else { Ok(()) };
+            }
+            "shopt" => self.changes_reading |= !arguments.iter().all(is_tame_shell_option),
+            "set" => return check_set(arguments),
+            "[" | "test" => return self.check_test(arguments),
+            "let" => return Err(Reason::ArithmeticOnData),
+            "exec" if arguments.iter().any(holds_subscript) => return Err(Reason::DataAsCode),
+            _ if NAMING.contains(&name) => return self.note_names(name, arguments),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A command that takes variables by name: none may be more than a name, all may be given data.
+    fn note_names(&mut self, command: &str, arguments: &[Word]) -> Result<()> {
+        if command == "printf" {
+            return self.note_printf(arguments);
+        }
+        if matches!(command, "declare" | "typeset" | "local" | "export" | "readonly")
+            && arguments.iter().any(changes_type)
+        {
+            return Err(Reason::DataAsCode);
+        }
+        let takes_text = matches!(command, "read" | "mapfile" | "readarray");
+        let mut option_takes_text = false;
+        for argument in arguments {
+            let is_text = std::mem::replace(&mut option_takes_text, takes_text && is_text_option(argument));
+            if !is_text {
+                self.note_name(argument)?;
+            } else if holds_subscript(argument) {
+                return Err(Reason::DataAsCode);
+            }
+        }
+        Ok(())
+    }
+
+    fn note_name(&mut self, argument: &Word) -> Result<()> {
+        match named(argument) {
+            Some(name) => self.give(name),
+            None if argument.value.is_none() || holds_subscript(argument) => Err(Reason::DataAsCode),
+            None => Ok(()),
+        }
+    }
+
+    /// `printf -v NAME`, also where the format is data and may begin with `-v`.
+    fn note_printf(&mut self, arguments: &[Word]) -> Result<()> {
+        let Some(first) = arguments.first() else { return Ok(()) };
+        match first.value.as_deref() {
+            Some("-v") => arguments.get(1).map_or(Ok(()), |name| self.note_name(name)),
+            Some(value) if value.starts_with("-v") => Err(Reason::DataAsCode),
+            Some("--") => Ok(()),
+            Some(_) => Ok(()),
+            None if first.raw.trim_start_matches('"').starts_with(['$', '`', '{', '*', '?', '[']) => {
+                Err(Reason::DataAsCode)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// `-v NAME` evaluates a subscript; so may operands that are data and turn out to be `-v` and a name.
+    fn check_test(&mut self, arguments: &[Word]) -> Result<()> {
+        let mut names_variable = false;
+        let mut was_data = false;
+        for argument in arguments {
+            let is_data = argument.flags.dynamic && !self.is_numeric(argument);
+            if names_variable && (argument.value.is_none() || holds_subscript(argument)) {
+                return Err(Reason::DataAsCode);
+            }
+            if is_data && (was_data || argument.flags.splits) {
+                return Err(Reason::DataAsCode);
+            }
+            if argument.flags.dynamic
+                && !is_data
+                && let Some(name) = argument.raw.trim_matches('"').strip_prefix('$')
+                && self.is_number(name)
+            {
+                self.evaluated.insert(name.into());
+            }
+            names_variable = matches!(argument.value.as_deref(), Some("-v" | "-R"));
+            was_data = is_data;
+        }
+        Ok(())
+    }
+}
+
+/// Whether arithmetic makes nothing but a number of it.
+pub(super) fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.len() < 19 && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The words behind `builtin` and `command`, which run the shell's own commands.
+fn without_wrappers(words: &[Word]) -> &[Word] {
+    let mut words = words;
+    while let Some(("builtin" | "command", rest)) =
+        words.split_first().and_then(|(first, rest)| Some((first.value.as_deref()?, rest)))
+    {
+        let options =
+            rest.iter().take_while(|word| word.value.as_deref().is_some_and(|v| v.starts_with('-')));
+        words = &rest[options.count()..];
+    }
+    words
+}
+
+/// The variable that an argument names: `name`, `name=…`, `"name=…"`.
+fn named(argument: &Word) -> Option<&str> {
+    if let Some(value) = argument.value.as_deref() {
+        let name = &value[..name_length(value)];
+        let rest = value[name.len()..].trim_start_matches('+');
+        return (!name.is_empty() && (rest.is_empty() || rest.starts_with('='))).then_some(name);
+    }
+    let (name, _) = argument.raw.trim_start_matches('"').split_once('=')?;
+    let name = name.trim_end_matches('+');
+    is_name(name).then_some(name)
+}
+
+/// Whether an argument has a subscript with a substitution in it, or may have one.
+fn holds_subscript(argument: &Word) -> bool {
+    let text = argument.value.as_deref().unwrap_or(&argument.raw);
+    text.find('[')
+        .is_some_and(|at| text[at..].contains("$(") || text[at..].contains('`') || text[at..].contains("${"))
+}
+
+/// Options of `declare` and its like that make a variable evaluate what it is given.
+fn changes_type(argument: &Word) -> bool {
+    argument.value.as_deref().is_some_and(|value| value.starts_with(['-', '+']) && value.contains(['i', 'n']))
+}
+
+/// `read -p PROMPT` and other options whose argument is no name.
+fn is_text_option(argument: &Word) -> bool {
+    let Some(value) = argument.value.as_deref() else { return false };
+    value.starts_with('-')
+        && value.ends_with(['p', 'd', 't', 'n', 'N', 'u', 'i', 's', 'O', 'c'])
+        && !value.ends_with("-s")
+}
+
+/// Options of `shopt` that change what a pattern matches and nothing else.
+fn is_tame_shell_option(argument: &Word) -> bool {
+    matches!(
+        argument.value.as_deref(),
+        Some("-s" | "-u" | "-q" | "-p" | "nullglob" | "globstar" | "dotglob" | "failglob" | "nocaseglob")
+    )
+}
+
+/// `set`: only options that do not change what text means.
+fn check_set(arguments: &[Word]) -> Result<()> {
+    let mut names_option = false;
+    for argument in arguments {
+        let Some(value) = argument.value.as_deref() else { return Err(Reason::ChangesReading) };
+        if std::mem::take(&mut names_option) {
+            if !matches!(
+                value,
+                "pipefail" | "errexit" | "nounset" | "xtrace" | "verbose" | "noclobber" | "errtrace"
+            ) {
+                return Err(Reason::ChangesReading);
+            }
+            continue;
+        }
+        if value == "--" {
+            return Ok(());
+        }
+        let Some(letters) = value.strip_prefix(['-', '+']) else { return Ok(()) };
+        if !letters.bytes().all(|letter| b"euxvaCETfo".contains(&letter)) {
+            return Err(Reason::ChangesReading);
+        }
+        names_option = letters.contains('o');
+    }
+    Ok(())
+}

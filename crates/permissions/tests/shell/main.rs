@@ -1,0 +1,4 @@
+//! The reader of shell lines, as its callers see it.
+
+mod commands;
+mod show;
