@@ -12,19 +12,18 @@ use crate::network::{HostLists, HostRules};
 use crate::{Dialable, Endpoint, Host, HostRule, HostVerdict, LocalAddresses, NetworkPolicy, VetError};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::Arc;
 
 /// A [`NetworkPolicy`] that is asked about many endpoints.
 #[derive(Debug, Clone)]
 pub struct IndexedNetwork {
-    policy: Arc<NetworkPolicy>,
+    policy: NetworkPolicy,
     allowed: HostIndex,
     denied: HostIndex,
 }
 
 impl IndexedNetwork {
     /// Prepares `policy`, in a time that grows with its lists.
-    pub fn new(policy: Arc<NetworkPolicy>) -> Self {
+    pub fn new(policy: NetworkPolicy) -> Self {
         IndexedNetwork {
             allowed: HostIndex::new(&policy.allowed),
             denied: HostIndex::new(&policy.denied),
@@ -33,7 +32,7 @@ impl IndexedNetwork {
     }
 
     /// The rules themselves.
-    pub fn policy(&self) -> &Arc<NetworkPolicy> {
+    pub fn policy(&self) -> &NetworkPolicy {
         &self.policy
     }
 

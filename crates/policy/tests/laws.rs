@@ -11,7 +11,6 @@ use palisade_policy::{
 };
 use proptest::prelude::*;
 use proptest::sample::select;
-use std::sync::Arc;
 
 /// Numbers the rules, so that two with the same pattern are told apart.
 fn origin(number: usize, text: &str) -> Origin {
@@ -128,7 +127,7 @@ proptest! {
 
     #[test]
     fn an_indexed_network_answers_as_the_specification(network in network(), endpoints in proptest::collection::vec(asked_endpoint(), 1..12)) {
-        let indexed = IndexedNetwork::new(Arc::new(network.clone()));
+        let indexed = IndexedNetwork::new(network.clone());
         let own = LocalAddresses::default();
         let addresses = ["127.0.0.1", "::1", "10.0.0.1", "64:ff9b::a00:2"].map(|text| text.parse().expect("an address"));
         for endpoint in &endpoints {

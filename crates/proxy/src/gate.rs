@@ -21,7 +21,7 @@ use crate::limits;
 use crate::lookup::{Lookup, LookupError};
 use crate::violations::{Violations, printable};
 use palisade_policy::{
-    AddressClass, Dialable, Endpoint, Host, HostVerdict, NetworkPolicy, VetError, Violation, ViolationKind,
+    AddressClass, Dialable, Endpoint, Host, HostVerdict, IndexedNetwork, VetError, Violation, ViolationKind,
 };
 use std::io;
 use std::net::IpAddr;
@@ -34,7 +34,7 @@ const USER_INFORMATION: &str = "the target has user information, which the proxy
 
 /// Decides and opens the connections of one command.
 pub(crate) struct Gate {
-    network: watch::Receiver<Arc<NetworkPolicy>>,
+    network: watch::Receiver<Arc<IndexedNetwork>>,
     lookup: Arc<Lookup>,
     violations: Violations,
     upstreams: Arc<Semaphore>,
@@ -61,7 +61,7 @@ pub(crate) enum NoUpstream {
 }
 
 impl Gate {
-    pub(crate) fn new(network: watch::Receiver<Arc<NetworkPolicy>>, lookup: Arc<Lookup>) -> Self {
+    pub(crate) fn new(network: watch::Receiver<Arc<IndexedNetwork>>, lookup: Arc<Lookup>) -> Self {
         let upstreams = Arc::new(Semaphore::new(limits::UPSTREAMS));
         Gate { network, lookup, violations: Violations::default(), upstreams }
     }
@@ -89,11 +89,11 @@ impl Gate {
     }
 
     /// The rules in force at this moment.
-    fn network(&self) -> Arc<NetworkPolicy> {
+    fn network(&self) -> Arc<IndexedNetwork> {
         Arc::clone(&self.network.borrow())
     }
 
-    fn judge_by(&self, network: &NetworkPolicy, endpoint: &Endpoint) -> Result<(), NoUpstream> {
+    fn judge_by(&self, network: &IndexedNetwork, endpoint: &Endpoint) -> Result<(), NoUpstream> {
         let because = match network.judge(endpoint) {
             HostVerdict::Allow(_) => return Ok(()),
             verdict => Because::verdict(verdict, endpoint),
@@ -114,7 +114,7 @@ impl Gate {
 
     fn vet(
         &self,
-        network: &NetworkPolicy,
+        network: &IndexedNetwork,
         endpoint: &Endpoint,
         addresses: &[IpAddr],
     ) -> Result<Vec<Dialable>, NoUpstream> {
@@ -194,12 +194,13 @@ fn allow(endpoint: &Endpoint) -> String {
 mod tests {
     use super::*;
     use crate::testing::{NameServer, endpoint, network};
+    use palisade_policy::NetworkPolicy;
     use std::net::Ipv4Addr;
     use tokio::net::TcpListener;
 
     /// Rules that do not change.
-    fn fixed(network: NetworkPolicy) -> watch::Receiver<Arc<NetworkPolicy>> {
-        watch::channel(Arc::new(network)).1
+    fn fixed(network: NetworkPolicy) -> watch::Receiver<Arc<IndexedNetwork>> {
+        watch::channel(Arc::new(IndexedNetwork::new(network))).1
     }
 
     /// What the gate says to `asked`, and the violation that it left behind.

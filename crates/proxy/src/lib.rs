@@ -47,7 +47,7 @@ mod violations;
 pub use lookup::{Lookup, LookupError};
 
 use gate::Gate;
-use palisade_policy::{Endpoint, NetworkPolicy, Violation};
+use palisade_policy::{Endpoint, IndexedNetwork, Violation};
 use serve::Entrance;
 use std::io;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Proxy {
     /// When there is no such runtime, or a listener is not fit to be served by it.
     pub fn start(
         listeners: Listeners,
-        network: watch::Receiver<Arc<NetworkPolicy>>,
+        network: watch::Receiver<Arc<IndexedNetwork>>,
         lookup: Arc<Lookup>,
     ) -> io::Result<Proxy> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;

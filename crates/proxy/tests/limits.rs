@@ -2,7 +2,7 @@
 //! descriptors that a process may customarily have.
 #![forbid(unsafe_code)]
 
-use palisade_policy::{HostPattern, HostRule, NetworkPolicy, Origin};
+use palisade_policy::{HostPattern, HostRule, IndexedNetwork, NetworkPolicy, Origin};
 use palisade_proxy::{Listeners, Lookup, Proxy, limits};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,12 +18,13 @@ fn bind() -> std::net::TcpListener {
 fn start() -> (Proxy, SocketAddr, SocketAddr) {
     let pattern = HostPattern::parse("127.0.0.1").expect("a pattern");
     let allowed = vec![HostRule { pattern, origin: Origin::flag("--test", "127.0.0.1") }];
-    let network = Arc::new(NetworkPolicy { allowed, ..NetworkPolicy::default() });
+    let network = IndexedNetwork::new(NetworkPolicy { allowed, ..NetworkPolicy::default() });
     let listeners = Listeners { http: bind(), socks: bind(), direct: Vec::new() };
     let http = listeners.http.local_addr().expect("bound");
     let socks = listeners.socks.local_addr().expect("bound");
     (
-        Proxy::start(listeners, watch::channel(network).1, Arc::new(Lookup::system())).expect("a proxy"),
+        Proxy::start(listeners, watch::channel(Arc::new(network)).1, Arc::new(Lookup::system()))
+            .expect("a proxy"),
         http,
         socks,
     )

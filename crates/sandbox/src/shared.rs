@@ -7,7 +7,7 @@ use crate::request::{may_be_written, real_root};
 use crate::sandbox::Options;
 use crate::scratch::Scratch;
 use palisade_bwrap::linux::{Entry, ProcGuards, Program, Warden, proc_guards};
-use palisade_policy::{AbsPath, NetworkPolicy, Policy};
+use palisade_policy::{AbsPath, IndexedNetwork, Policy};
 use palisade_proxy::Lookup;
 use std::io;
 use std::sync::{Arc, Once, OnceLock, PoisonError, RwLock};
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 /// masks that it may have mounted.
 pub(crate) struct Shared {
     policy: RwLock<Arc<Policy>>,
-    network: watch::Sender<Arc<NetworkPolicy>>,
+    network: watch::Sender<Arc<IndexedNetwork>>,
     pub(crate) entry: Option<Entry>,
     bwrap: Result<Arc<Program>, Cause>,
     // These three are made by the launching thread, beside other work.
@@ -59,7 +59,7 @@ impl Shared {
             None => Error::Scratch(error),
         })?;
         Ok(Shared {
-            network: watch::Sender::new(Arc::new(options.policy.network.clone())),
+            network: watch::Sender::new(Arc::new(IndexedNetwork::new(options.policy.network.clone()))),
             policy: RwLock::new(Arc::new(options.policy)),
             entry: options.entry,
             bwrap,
@@ -93,12 +93,12 @@ impl Shared {
 
     /// Hosts first: should both change, no connection is judged by lists older than those of its command.
     pub(crate) fn set_policy(&self, policy: Policy) {
-        self.network.send_replace(Arc::new(policy.network.clone()));
+        self.network.send_replace(Arc::new(IndexedNetwork::new(policy.network.clone())));
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
     }
 
     /// The rules that connections are judged by, as they change.
-    pub(crate) fn network(&self) -> watch::Receiver<Arc<NetworkPolicy>> {
+    pub(crate) fn network(&self) -> watch::Receiver<Arc<IndexedNetwork>> {
         self.network.subscribe()
     }
 

@@ -1,7 +1,7 @@
 //! Beginning and end.
 
 use crate::support::{Setup, accept, exchange, listener, port_of, read_exact, read_until, start};
-use palisade_policy::NetworkPolicy;
+use palisade_policy::{IndexedNetwork, NetworkPolicy};
 use palisade_proxy::{Listeners, Lookup, Proxy};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -84,7 +84,7 @@ fn a_proxy_needs_a_runtime() {
     let listeners = Listeners { http: bind(), socks: bind(), direct: Vec::new() };
     let started = Proxy::start(
         listeners,
-        watch::channel(Arc::new(NetworkPolicy::default())).1,
+        watch::channel(Arc::new(IndexedNetwork::new(NetworkPolicy::default()))).1,
         Arc::new(Lookup::system()),
     );
     assert!(started.is_err());

@@ -1,6 +1,6 @@
 //! A proxy under test, a server that records what it is sent, and a few ways to speak to both.
 
-use palisade_policy::{Endpoint, HostPattern, HostRule, NetworkPolicy, Origin};
+use palisade_policy::{Endpoint, HostPattern, HostRule, IndexedNetwork, NetworkPolicy, Origin};
 use palisade_proxy::{Listeners, Lookup, Proxy};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -43,7 +43,8 @@ pub(crate) fn start_with_direct(allowed: &[&str], denied: &[&str], direct: &[&st
     let socks = listeners.socks.local_addr().expect("bound");
     let direct = listeners.direct.iter().map(|(_, l)| l.local_addr().expect("bound")).collect();
     let lookup = Arc::new(Lookup::with_hosts(hosts.path()));
-    let proxy = Proxy::start(listeners, watch::channel(Arc::new(network)).1, lookup).expect("a proxy");
+    let proxy = Proxy::start(listeners, watch::channel(Arc::new(IndexedNetwork::new(network))).1, lookup)
+        .expect("a proxy");
     Setup { proxy, http, socks, direct, _hosts: hosts }
 }
 
