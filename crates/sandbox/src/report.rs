@@ -17,6 +17,8 @@ mod block;
 mod error_line;
 mod lookalike;
 mod neutraliser;
+mod quotes;
+mod refusal;
 mod stderr;
 mod tag;
 
