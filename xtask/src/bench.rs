@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: what the sandbox costs, measured on whole commands.
+//! `cargo xtask bench`: what the sandbox costs, measured on whole commands, and what a question to the rules
+//! costs.
 //!
 //! One run interleaves a plain command, the same command in bare bubblewrap with the arguments that confine
 //! it equally, and the same under `palisade run`, so that whatever else the machine does falls on all of
@@ -8,8 +9,12 @@
 //!
 //! Memory is the peak of every process of a command, read while the command waits inside for leave to end:
 //! all that confines it is in place by then. Pages that processes share are counted in each.
+//!
+//! Questions to the rules need no sandbox. They are measured by another example of the tests, and have budgets
+//! in microseconds.
 
 mod memory;
+mod rules;
 mod subject;
 
 use crate::cargo;
@@ -44,6 +49,7 @@ pub(crate) fn bench(arguments: &[OsString]) -> Result<ExitCode> {
     let measured = measure(&subjects, &library, runs)?;
     print_times(&subjects, &measured);
     print_memory(&subjects, &measured)?;
+    rules::Rules::build()?.print()?;
     Ok(ExitCode::SUCCESS)
 }
 
