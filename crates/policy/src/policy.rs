@@ -36,9 +36,10 @@ pub struct VariableRule {
 /// A rule that keeps some violations of some commands out of reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoredViolation {
-    /// A part of the command's text; `*` alone stands for every command.
+    /// A part of the command's text; `*` alone stands for every command. An empty text names none.
     pub command: Box<str>,
-    /// A part of the violation as it is [shown](crate::Violation#impl-Display-for-Violation).
+    /// A part of the violation as it is [shown](crate::Violation#impl-Display-for-Violation). An empty text
+    /// names none.
     pub violation: Box<str>,
     /// Who said so.
     pub origin: Origin,

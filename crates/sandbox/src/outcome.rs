@@ -46,6 +46,7 @@ pub struct Report {
     /// Why it did not, if it did not.
     pub unsandboxed_reason: Option<UnsandboxedReason>,
     /// What was stopped: first the proxy's refusals, then what the captured standard error tells of.
+    /// Without what [`Policy::ignore_violations`](palisade_policy::Policy) silences.
     pub violations: Vec<Violation>,
     /// How many refusals of the proxy's there were beyond those, which are bounded in number.
     pub left_out: u64,

@@ -3,7 +3,8 @@
 use crate::cover::Covers;
 use crate::error::{Error, system};
 use crate::outside::{Outside, Start, UnsandboxedReason};
-use crate::process::{Process, Standing};
+use crate::process::{Process, Standing, Walls};
+use crate::report::Ignored;
 use crate::request::{Request, program_and_argv};
 use crate::scratch::CommandDirectory;
 use crate::shared::Shared;
@@ -33,6 +34,7 @@ pub(crate) struct Inside {
     pub(crate) temporary: CommandDirectory,
     pub(crate) shared: Arc<Shared>,
     pub(crate) confinement: Confinement,
+    pub(crate) ignored: Ignored,
     pub(crate) output: [Option<PipeReader>; 2],
     pub(crate) warnings: Vec<String>,
 }
@@ -76,7 +78,18 @@ impl From<Inside> for Prepared {
 
 impl Inside {
     async fn start(self) -> Result<Process, Error> {
-        let Inside { held, expected, proxy, covers, temporary, shared, confinement, output, warnings } = self;
+        let Inside {
+            held,
+            expected,
+            proxy,
+            covers,
+            temporary,
+            shared,
+            confinement,
+            ignored,
+            output,
+            warnings,
+        } = self;
         let is_planned = !confinement.files_disabled;
         let verified = tokio::task::spawn_blocking(move || {
             if is_planned {
@@ -86,7 +99,7 @@ impl Inside {
         });
         let running = verified.await.map_err(|error| system("starting the command")(error.into()))??;
         let standing = Standing { running, covers, temporary, shared };
-        Process::inside(standing, proxy, confinement, output, warnings)
+        Process::inside(standing, Walls { proxy, confinement, ignored }, output, warnings)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::cover::Covers;
 use crate::error::{Error, system};
 use crate::outcome::{Captured, Outcome, Report};
 use crate::outside::{Outside, UnsandboxedReason};
-use crate::report::{self, Neutraliser};
+use crate::report::{self, Ignored, Neutraliser};
 use crate::scratch::CommandDirectory;
 use crate::shared::Shared;
 use nix::sys::signal::Signal;
@@ -35,9 +35,18 @@ pub struct Process {
 }
 
 /// What tells of violations.
-struct Walls {
-    proxy: Proxy,
-    confinement: Confinement,
+pub(crate) struct Walls {
+    pub(crate) proxy: Proxy,
+    pub(crate) confinement: Confinement,
+    pub(crate) ignored: Ignored,
+}
+
+impl Walls {
+    fn violations(&self) -> Vec<Violation> {
+        let mut violations = self.proxy.violations();
+        violations.retain(|violation| !self.ignored.holds(violation));
+        violations
+    }
 }
 
 /// What is inside, and what it stands on. The fields stand in the order in which they must end.
@@ -61,13 +70,12 @@ enum State {
 impl Process {
     pub(crate) fn inside(
         standing: Standing,
-        proxy: Proxy,
-        confinement: Confinement,
+        walls: Walls,
         output: [Option<PipeReader>; 2],
         warnings: Vec<String>,
     ) -> Result<Self, Error> {
-        let walls = Ok(Walls { proxy, confinement });
-        Ok(Process { state: State::Running(standing), output: read_both(output)?, walls, warnings })
+        let (state, output) = (State::Running(standing), read_both(output)?);
+        Ok(Process { state, output, walls: Ok(walls), warnings })
     }
 
     pub(crate) fn outside(
@@ -89,9 +97,9 @@ impl Process {
         &self.warnings
     }
 
-    /// What the proxy has refused so far.
+    /// What the proxy has refused so far, without what [`Policy::ignore_violations`](palisade_policy::Policy) silences.
     pub fn violations(&self) -> Vec<Violation> {
-        self.walls.as_ref().map_or_else(|_| Vec::new(), |walls| walls.proxy.violations())
+        self.walls.as_ref().map_or_else(|_| Vec::new(), Walls::violations)
     }
 
     /// How many refusals there were beyond those that [`violations`](Self::violations) lists.
@@ -190,7 +198,7 @@ impl Process {
         let written = gather(stderr, may_be_held).await?;
         let mut violations = self.violations();
         if let Ok(walls) = &self.walls {
-            violations.extend(report::stderr_violations(&written.bytes, &walls.confinement));
+            violations.extend(report::stderr_violations(&written.bytes, &walls.confinement, &walls.ignored));
         }
         let stderr = with_block(written, &violations);
         let left_out = self.violations_left_out();

@@ -3,6 +3,7 @@
 //! - [`Neutraliser`] passes a captured output on and takes the life out of every `<sandbox_violations>` tag
 //!   that the command printed itself.
 //! - [`stderr_violations`] reads file violations from the errors that a command wrote.
+//! - [`Ignored`] keeps out what somebody expects.
 //! - [`block()`] and [`plain()`] write violations down: for the model that reads the output, for a person at a
 //!   terminal.
 //!
@@ -15,6 +16,7 @@
 
 mod block;
 mod error_line;
+mod ignored;
 mod lookalike;
 mod neutraliser;
 mod quotes;
@@ -24,5 +26,6 @@ mod tag;
 
 pub(crate) use block::block;
 pub use block::plain;
+pub(crate) use ignored::Ignored;
 pub(crate) use neutraliser::Neutraliser;
 pub(crate) use stderr::stderr_violations;

@@ -11,6 +11,7 @@ use crate::prepared::{Inside, Prepared};
 use crate::probe::probe;
 use crate::process::Process;
 use crate::profile::{self, Backend};
+use crate::report::Ignored;
 use crate::request::{Request, program_and_argv};
 use crate::resolve::{Places, Resolved, resolve};
 use crate::scratch::Scratch;
@@ -116,8 +117,21 @@ impl Sandbox {
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
         let shared = Arc::clone(&self.shared);
+        let ignored = Ignored::of(&policy.ignore_violations, &request.command);
         let output = pipes.outer;
-        Ok(Inside { held, expected, proxy, covers, temporary, shared, confinement, output, warnings }.into())
+        Ok(Inside {
+            held,
+            expected,
+            proxy,
+            covers,
+            temporary,
+            shared,
+            confinement,
+            ignored,
+            output,
+            warnings,
+        }
+        .into())
     }
 
     /// What would confine `request`, in the words of `backend`, for a person to read. Nothing is run.

@@ -19,6 +19,7 @@
 //! may for advice.
 
 use super::error_line::ErrorLine;
+use super::ignored::Ignored;
 use super::refusal::Refusal;
 use palisade_policy::{
     AbsPath, Access, Confinement, Effect, FileIndex, FileRule, FileSets, Layer, Violation,
@@ -32,9 +33,13 @@ const MOST_JUDGED: usize = 2000;
 /// How many paths are reported.
 const MOST_VIOLATIONS: usize = 100;
 
-/// The accesses that `stderr` tells of and that the file rules of `confinement` deny.
-pub(crate) fn stderr_violations(stderr: &[u8], confinement: &Confinement) -> Vec<Violation> {
-    read(stderr, confinement, if cfg!(target_os = "macos") { seatbelt } else { bubblewrap })
+/// The accesses that `stderr` tells of and that the file rules of `confinement` deny, without those that are ignored.
+pub(crate) fn stderr_violations(
+    stderr: &[u8],
+    confinement: &Confinement,
+    ignored: &Ignored,
+) -> Vec<Violation> {
+    read(stderr, confinement, ignored, if cfg!(target_os = "macos") { seatbelt } else { bubblewrap })
 }
 
 /// Which access a backend refuses with an error, if any.
@@ -65,12 +70,12 @@ fn seatbelt(refusal: Refusal) -> Option<Refused> {
     (refusal == Refusal::NotPermitted).then_some(Refused::Either)
 }
 
-fn read(stderr: &[u8], confinement: &Confinement, refuses: Refuses) -> Vec<Violation> {
+fn read(stderr: &[u8], confinement: &Confinement, ignored: &Ignored, refuses: Refuses) -> Vec<Violation> {
     if confinement.files_disabled || Refusal::find(stderr).is_none() {
         return Vec::new();
     }
     let index = FileIndex::new(&confinement.files);
-    let mut reader = Reader { confinement, index, refuses, judged: 0, seen: HashSet::new() };
+    let mut reader = Reader { confinement, index, ignored, refuses, judged: 0, seen: HashSet::new() };
     let mut before: &[u8] = b"";
     let mut violations = Vec::new();
     for line in stderr.split(|&b| matches!(b, b'\n' | b'\r')).map(<[u8]>::trim_ascii) {
@@ -89,6 +94,7 @@ fn read(stderr: &[u8], confinement: &Confinement, refuses: Refuses) -> Vec<Viola
 struct Reader<'a> {
     confinement: &'a Confinement,
     index: FileIndex<'a>,
+    ignored: &'a Ignored,
     refuses: Refuses,
     judged: usize,
     seen: HashSet<AbsPath>,
@@ -104,7 +110,8 @@ impl Reader<'_> {
         self.judged += 1;
         let error_line = ErrorLine::new(line, error, before);
         let (path, remedy) = error_line.paths.iter().find_map(|text| self.denied(refused, text))?;
-        self.seen.insert(path.clone()).then(|| Violation::file(&path, &error_line.text, Some(remedy)))
+        let violation = Violation::file(&path, &error_line.text, Some(remedy));
+        (!self.ignored.holds(&violation) && self.seen.insert(path)).then_some(violation)
     }
 
     /// The path that `text` names, if the rules deny it, and what would allow it.

@@ -34,7 +34,10 @@ fn confinement(working_directory: &str) -> Confinement {
 
 fn targets(stderr: &str, refuses: Refuses) -> Vec<String> {
     let confinement = confinement("/p");
-    read(stderr.as_bytes(), &confinement, refuses).iter().map(Violation::target).collect()
+    read(stderr.as_bytes(), &confinement, &Ignored::default(), refuses)
+        .iter()
+        .map(Violation::target)
+        .collect()
 }
 
 fn check(stderr: &str, target: &str) {
@@ -301,7 +304,7 @@ fn what_the_rules_do_not_cause_is_not_reported() {
         assert_eq!(targets(line, bubblewrap), [""; 0], "{line}");
     }
     let disabled = Confinement { files_disabled: true, ..confinement("/p") };
-    assert_eq!(read(b"sh: /etc/x: Read-only file system", &disabled, bubblewrap), []);
+    assert_eq!(read(b"sh: /etc/x: Read-only file system", &disabled, &Ignored::default(), bubblewrap), []);
 }
 
 #[test]
@@ -319,7 +322,7 @@ fn outside_the_root_plain_words_are_not_taken_for_names() {
         ("called `Result::unwrap()` on an `Err` value: Os { message: \"Read-only file system\" }", &[]),
         ("mount: Read-only file system: see the manual", &[]),
     ] {
-        let violations = read(line.as_bytes(), &confinement("/q"), bubblewrap);
+        let violations = read(line.as_bytes(), &confinement("/q"), &Ignored::default(), bubblewrap);
         let targets: Vec<String> = violations.iter().map(Violation::target).collect();
         assert_eq!(targets, found, "{line}");
     }
@@ -341,7 +344,7 @@ fn a_remedy_names_the_setting() {
         cat: /h/.ssh/id: Permission denied\r\n\
         bash: .git/config: Read-only file system\n\
         bash: .git/config: Read-only file system\n";
-    let violations = read(stderr, &confinement("/p"), bubblewrap);
+    let violations = read(stderr, &confinement("/p"), &Ignored::default(), bubblewrap);
     insta::assert_snapshot!(super::super::plain(&violations), @r#"
     palisade: the sandbox stopped this:
       an access to /etc/x; the command says: touch: cannot touch '/etc/x': Read-only file system
@@ -357,7 +360,8 @@ fn a_remedy_names_the_setting() {
 
 #[test]
 fn bytes_that_are_not_utf8() {
-    let violations = read(b"cat: /h/.ssh/\xff: Permission denied", &confinement("/p"), bubblewrap);
+    let violations =
+        read(b"cat: /h/.ssh/\xff: Permission denied", &confinement("/p"), &Ignored::default(), bubblewrap);
     assert_eq!(violations[0].target(), r"/h/.ssh/\xff");
 }
 
