@@ -115,6 +115,8 @@ pub struct WordFlags {
     pub quoted: bool,
     /// A variable or substitution outside quotes: it may become no argument at all, or several.
     pub splits: bool,
+    /// It is one of the words that braces were expanded to.
+    pub expanded: bool,
 }
 
 /// One redirection.

@@ -82,6 +82,7 @@ fn word(raw: &str) -> Word {
         dynamic: bare.contains('$'),
         quoted: bare.len() != raw.len(),
         splits: bare.contains('$'),
+        expanded: false,
     };
     let certain = !(flags.glob || flags.brace || flags.tilde || flags.dynamic);
     Word { raw: raw.into(), value: certain.then(|| bare.into()), flags }

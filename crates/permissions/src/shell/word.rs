@@ -105,7 +105,8 @@ impl<'a> Reader<'a> {
     /// A word that braces made, by its own spelling.
     fn expanded(&self, raw: &str) -> Result<Word> {
         let mut reader = Reader::new(raw, self.shell);
-        let word = reader.single_word(Kind::Expanded)?;
+        let mut word = reader.single_word(Kind::Expanded)?;
+        word.flags.expanded = true;
         if reader.peek().is_some() { Err(Reason::Syntax) } else { Ok(word) }
     }
 
