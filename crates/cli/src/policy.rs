@@ -3,7 +3,7 @@
 use crate::failure::{Failure, say};
 use crate::options::RuleOptions;
 use palisade_policy::AbsPath;
-use palisade_settings::{Extra, Flags, Loaded, Places, load};
+use palisade_settings::{Extra, Flags, Loaded, ManagedPlaces, Places, Trust, load};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,9 @@ pub(crate) fn in_force(options: &RuleOptions) -> Result<InForce, Failure> {
         .map_err(|error| directory_failed(&format!("the root {:?}", given.display().to_string()), error))?;
     let here = absolute(&working_directory)?;
     let places = Places {
+        managed: ManagedPlaces::of_this_machine(),
         root: absolute(&root)?,
+        trust: Trust::Trusted,
         home: directory_variable("HOME")?,
         config_dir: directory_variable("CLAUDE_CONFIG_DIR")?,
         working_directory: here.clone(),
@@ -35,6 +37,9 @@ pub(crate) fn in_force(options: &RuleOptions) -> Result<InForce, Failure> {
     let loaded = load(&places, &extras.collect::<Result<Vec<_>, _>>()?, &flags(options))?;
     for warning in &loaded.warnings {
         say(&format!("warning: {warning}"));
+    }
+    for dropped in &loaded.dropped {
+        say(&format!("warning: {dropped}"));
     }
     Ok(InForce { loaded, root, working_directory })
 }

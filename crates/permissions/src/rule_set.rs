@@ -14,6 +14,8 @@ pub struct RuleSet {
     pub allow: Vec<PermissionRule>,
     /// The mode to start in, where settings name one.
     pub mode: Option<DefaultMode>,
+    /// Modes that nobody may choose, also not by an option.
+    pub disabled_modes: Vec<DefaultMode>,
     /// Directories to work in besides the root.
     pub directories: Vec<AdditionalDirectory>,
     /// Commands that run outside the sandbox. They are not thereby approved.
@@ -31,7 +33,7 @@ pub struct PermissionRule {
     pub origin: Origin,
 }
 
-/// `permissions.defaultMode`.
+/// A mode that settings name: that of `permissions.defaultMode`, or one that is disabled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefaultMode {
     /// The mode.

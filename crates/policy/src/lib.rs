@@ -41,6 +41,6 @@ pub use network::{Dialable, HostRule, HostVerdict, NetworkPolicy, VetError};
 pub use origin::{Layer, Origin};
 pub use path::{AbsPath, PathError};
 pub use path_pattern::{Anchor, PathPattern, PathPatternError};
-pub use policy::{IgnoredViolation, Policy, VariableRule};
+pub use policy::{IgnoredViolation, Policy, ProgramRule, VariableRule};
 pub use printable::Printable;
 pub use violation::{Evidence, Violation, ViolationKind};

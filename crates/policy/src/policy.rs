@@ -1,6 +1,6 @@
 //! What is in force once all layers are merged.
 
-use crate::{FileSets, NetworkPolicy, Origin};
+use crate::{AbsPath, FileSets, NetworkPolicy, Origin};
 
 /// The rules and switches in force. The defaults are those of the first source document, which differ from
 /// Claude Code's on the safe side.
@@ -22,6 +22,19 @@ pub struct Policy {
     pub hidden_variables: Vec<VariableRule>,
     /// Violations that are expected and not reported. The accesses are stopped all the same.
     pub ignore_violations: Vec<IgnoredViolation>,
+    /// The bubblewrap to use, in the place of the one that is found.
+    pub bwrap: Option<ProgramRule>,
+    /// The socat to use, likewise.
+    pub socat: Option<ProgramRule>,
+}
+
+/// A program that an administrator names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramRule {
+    /// The program's file.
+    pub path: AbsPath,
+    /// Who said so.
+    pub origin: Origin,
 }
 
 /// One environment variable that a rule names.
@@ -56,6 +69,8 @@ impl Default for Policy {
             network: NetworkPolicy::default(),
             hidden_variables: Vec::new(),
             ignore_violations: Vec::new(),
+            bwrap: None,
+            socat: None,
         }
     }
 }

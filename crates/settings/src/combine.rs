@@ -4,7 +4,8 @@
 //! nothing on either side. Each implementation for a struct takes it apart without `..`, so that a key that is
 //! added cannot be forgotten here.
 
-use crate::{CredentialOptions, FilesystemOptions, NetworkOptions, Options, Setting};
+use crate::{CredentialOptions, FilesystemOptions, NetworkOptions, Options, PermissionOptions, Setting};
+use palisade_permissions::DefaultMode;
 
 /// What two layers say together.
 pub trait Combine {
@@ -15,6 +16,13 @@ pub trait Combine {
 
 /// The highest layer that sets it.
 impl<T> Combine for Option<Setting<T>> {
+    fn combine(self, lower: Self) -> Self {
+        self.or(lower)
+    }
+}
+
+/// The highest layer that names one.
+impl Combine for Option<DefaultMode> {
     fn combine(self, lower: Self) -> Self {
         self.or(lower)
     }
@@ -36,9 +44,13 @@ impl Combine for Options {
             auto_allow_bash_if_sandboxed,
             allow_unsandboxed_commands,
             excluded_commands,
+            ignore_violations,
+            bwrap_path,
+            socat_path,
             filesystem,
             network,
             credentials,
+            permissions,
         } = self;
         Options {
             enabled: enabled.combine(lower.enabled),
@@ -47,22 +59,35 @@ impl Combine for Options {
                 .combine(lower.auto_allow_bash_if_sandboxed),
             allow_unsandboxed_commands: allow_unsandboxed_commands.combine(lower.allow_unsandboxed_commands),
             excluded_commands: excluded_commands.combine(lower.excluded_commands),
+            ignore_violations: ignore_violations.combine(lower.ignore_violations),
+            bwrap_path: bwrap_path.combine(lower.bwrap_path),
+            socat_path: socat_path.combine(lower.socat_path),
             filesystem: filesystem.combine(lower.filesystem),
             network: network.combine(lower.network),
             credentials: credentials.combine(lower.credentials),
+            permissions: permissions.combine(lower.permissions),
         }
     }
 }
 
 impl Combine for FilesystemOptions {
     fn combine(self, lower: Self) -> Self {
-        let FilesystemOptions { allow_write, deny_write, deny_read, allow_read, disabled } = self;
+        let FilesystemOptions {
+            allow_write,
+            deny_write,
+            deny_read,
+            allow_read,
+            disabled,
+            allow_managed_read_paths_only,
+        } = self;
         FilesystemOptions {
             allow_write: allow_write.combine(lower.allow_write),
             deny_write: deny_write.combine(lower.deny_write),
             deny_read: deny_read.combine(lower.deny_read),
             allow_read: allow_read.combine(lower.allow_read),
             disabled: disabled.combine(lower.disabled),
+            allow_managed_read_paths_only: allow_managed_read_paths_only
+                .combine(lower.allow_managed_read_paths_only),
         }
     }
 }
@@ -73,6 +98,7 @@ impl Combine for NetworkOptions {
             allowed_domains,
             denied_domains,
             strict_allowlist,
+            allow_managed_domains_only,
             allow_unix_sockets,
             allow_all_unix_sockets,
             allow_local_binding,
@@ -81,6 +107,7 @@ impl Combine for NetworkOptions {
             allowed_domains: allowed_domains.combine(lower.allowed_domains),
             denied_domains: denied_domains.combine(lower.denied_domains),
             strict_allowlist: strict_allowlist.combine(lower.strict_allowlist),
+            allow_managed_domains_only: allow_managed_domains_only.combine(lower.allow_managed_domains_only),
             allow_unix_sockets: allow_unix_sockets.combine(lower.allow_unix_sockets),
             allow_all_unix_sockets: allow_all_unix_sockets.combine(lower.allow_all_unix_sockets),
             allow_local_binding: allow_local_binding.combine(lower.allow_local_binding),
@@ -95,74 +122,41 @@ impl Combine for CredentialOptions {
     }
 }
 
+impl Combine for PermissionOptions {
+    fn combine(self, lower: Self) -> Self {
+        let PermissionOptions {
+            allow,
+            ask,
+            deny,
+            default_mode,
+            additional_directories,
+            disabled_modes,
+            allow_managed_rules_only,
+        } = self;
+        PermissionOptions {
+            allow: allow.combine(lower.allow),
+            ask: ask.combine(lower.ask),
+            deny: deny.combine(lower.deny),
+            default_mode: default_mode.combine(lower.default_mode),
+            additional_directories: additional_directories.combine(lower.additional_directories),
+            disabled_modes: disabled_modes.combine(lower.disabled_modes),
+            allow_managed_rules_only: allow_managed_rules_only.combine(lower.allow_managed_rules_only),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::section::Source;
-    use palisade_policy::{AbsPath, Anchor, Layer};
-    use proptest::collection::vec;
+    use crate::testing::any_options;
     use proptest::prelude::*;
-    use proptest::sample::select;
-    use serde_json::{Map, Value, json};
-
-    /// One layer's settings, as they are read from a text with any of the keys.
-    fn options() -> impl Strategy<Value = Options> {
-        let layer = select(vec![Layer::User, Layer::Project, Layer::Local, Layer::Flag]);
-        (layer, object(sandbox_key())).prop_map(|(layer, sandbox)| {
-            let anchor = Anchor { base: AbsPath::root(), home: None };
-            let source = Source { layer, file: layer.to_string().into(), anchor };
-            let text = json!({ "sandbox": sandbox }).to_string();
-            Options::read(&source, &text, &mut Vec::new()).expect("settings without a mistake")
-        })
-    }
-
-    fn object(field: impl Strategy<Value = (&'static str, Value)>) -> impl Strategy<Value = Value> {
-        vec(field, 0..8)
-            .prop_map(|fields| fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
-            .prop_map(|fields: Map<String, Value>| fields.into())
-    }
-
-    fn sandbox_key() -> impl Strategy<Value = (&'static str, Value)> {
-        prop_oneof![
-            switch(&["enabled", "failIfUnavailable", "autoAllowBashIfSandboxed", "allowUnsandboxedCommands"]),
-            list(&["excludedCommands"]),
-            section("filesystem", &["disabled"], &["allowWrite", "denyWrite", "denyRead", "allowRead"]),
-            section(
-                "network",
-                &["strictAllowlist", "allowAllUnixSockets", "allowLocalBinding"],
-                &["allowedDomains", "deniedDomains", "allowUnixSockets"]
-            ),
-            section("credentials", &[], &["files", "envVars"]),
-        ]
-    }
-
-    fn section(
-        name: &'static str,
-        switches: &'static [&'static str],
-        lists: &'static [&'static str],
-    ) -> BoxedStrategy<(&'static str, Value)> {
-        let field = if switches.is_empty() {
-            list(lists)
-        } else {
-            prop_oneof![switch(switches), list(lists)].boxed()
-        };
-        object(field).prop_map(move |value| (name, value)).boxed()
-    }
-
-    fn switch(names: &'static [&'static str]) -> BoxedStrategy<(&'static str, Value)> {
-        (select(names), any::<bool>()).prop_map(|(name, value)| (name, json!(value))).boxed()
-    }
-
-    fn list(names: &'static [&'static str]) -> BoxedStrategy<(&'static str, Value)> {
-        (select(names), vec(select(&["a", "b", "c"][..]), 0..4))
-            .prop_map(|(name, value)| (name, json!(value)))
-            .boxed()
-    }
 
     proptest! {
         /// Law 4.
         #[test]
-        fn combining_is_associative_and_nothing_changes_nothing(a in options(), b in options(), c in options()) {
+        fn combining_is_associative_and_nothing_changes_nothing(
+            a in any_options(), b in any_options(), c in any_options(),
+        ) {
             let left = a.clone().combine(b.clone()).combine(c.clone());
             let right = a.clone().combine(b.combine(c));
             prop_assert_eq!(left, right);
@@ -172,7 +166,7 @@ mod tests {
 
         /// Every rule of either layer is in force, and every switch of the higher one.
         #[test]
-        fn nothing_that_was_said_gets_lost(high in options(), low in options()) {
+        fn nothing_that_was_said_gets_lost(high in any_options(), low in any_options()) {
             let (merged, rules) = high.clone().combine(low.clone()).in_force();
             for (policy, own) in [high.in_force(), low.in_force()] {
                 let patterns = merged.files.rules().map(|rule| &rule.pattern).collect::<Vec<_>>();
@@ -181,6 +175,8 @@ mod tests {
                 prop_assert!(policy.network.denied.iter().all(|rule| denied.contains(&&rule.pattern)));
                 let excluded = rules.excluded.iter().map(|rule| &rule.pattern).collect::<Vec<_>>();
                 prop_assert!(own.excluded.iter().all(|rule| excluded.contains(&&rule.pattern)));
+                let refused = rules.deny.iter().map(|rule| &rule.rule).collect::<Vec<_>>();
+                prop_assert!(own.deny.iter().all(|rule| refused.contains(&&rule.rule)));
             }
             if let Some(enabled) = high.enabled {
                 prop_assert_eq!(merged.enabled, enabled.value);

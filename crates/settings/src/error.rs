@@ -3,6 +3,7 @@
 //! Each message is one line and starts with the place; text from a file stands in it quoted, escaped and cut.
 
 use crate::{MAX_BYTES, MAX_DEPTH};
+use palisade_policy::AbsPath;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -69,6 +70,28 @@ pub enum Error {
         file: Arc<str>,
         /// What the system says.
         source: io::Error,
+    },
+    /// An administrator's file, or something on the way to it, belongs to somebody else than root.
+    #[error(
+        "{file}: {on_the_way} belongs to user {owner}, who could change what an administrator says; give it to root, or remove it"
+    )]
+    NotRoots {
+        /// The file.
+        file: Arc<str>,
+        /// It, or the directory or link on the way to it.
+        on_the_way: AbsPath,
+        /// Whose it is.
+        owner: u32,
+    },
+    /// An administrator's file, or a directory on the way to it, can be written by others than its owner.
+    #[error(
+        "{file}: {on_the_way} can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)"
+    )]
+    WritableByOthers {
+        /// The file.
+        file: Arc<str>,
+        /// It, or the directory on the way to it.
+        on_the_way: AbsPath,
     },
     /// The text is not UTF-8.
     #[error("{place}: expected UTF-8 text")]
@@ -144,6 +167,30 @@ pub enum Error {
         /// What is wrong with it.
         reason: Box<str>,
     },
+}
+
+impl Error {
+    /// Where in a settings text the fault is, when it is in one.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Error::NotUtf8 { place }
+            | Error::TooDeep { place }
+            | Error::Syntax { place, .. }
+            | Error::DuplicateKey { place, .. }
+            | Error::WrongType { place, .. }
+            | Error::BadEntry { place, .. }
+            | Error::MisspeltDeny { place, .. } => Some(place),
+            Error::Missing { .. }
+            | Error::DanglingLink { .. }
+            | Error::LinkLoop { .. }
+            | Error::NotAFile { .. }
+            | Error::TooLarge { .. }
+            | Error::Unreadable { .. }
+            | Error::NotRoots { .. }
+            | Error::WritableByOthers { .. }
+            | Error::BadFlag { .. } => None,
+        }
+    }
 }
 
 /// `text` in quotes, without control characters, and cut when it is long.

@@ -41,6 +41,32 @@ pub(crate) fn read(path: &AbsPath) -> Result<Option<Vec<u8>>, Error> {
     read_opened(&name, file).map(Some)
 }
 
+/// The names of the settings files in `directory`, in the order of their bytes: those that end with `.json` and are not
+/// hidden. None where there is no such directory.
+pub(crate) fn names(directory: &AbsPath) -> Result<Vec<Vec<u8>>, Error> {
+    let name: Arc<str> = directory.to_string().into();
+    let entries = match std::fs::read_dir(directory.as_path()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_behind_dangling_link(directory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Error::DanglingLink { file: name });
+        }
+        Err(error) => return Err(unreadable(&name, error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| unreadable(&name, error))?;
+        let bytes = entry.file_name().as_encoded_bytes().to_vec();
+        if bytes.ends_with(b".json") && !bytes.starts_with(b".") {
+            names.push(bytes);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
 fn open(path: &AbsPath) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path.as_path(), flags, Mode::empty())?))
@@ -89,7 +115,7 @@ fn is_behind_dangling_link(path: &AbsPath) -> bool {
     })
 }
 
-fn unreadable(name: &Arc<str>, source: io::Error) -> Error {
+pub(crate) fn unreadable(name: &Arc<str>, source: io::Error) -> Error {
     let file = name.clone();
     match source.raw_os_error() {
         Some(code) if code == rustix::io::Errno::LOOP.raw_os_error() => Error::LinkLoop { file },

@@ -2,8 +2,9 @@
 //! directory, and one that cannot be read is always an error: whoever typed it is there to correct it.
 
 use crate::error::quoted;
+use crate::read::{read_denied_hosts, read_host};
 use crate::{Error, FilesystemOptions, NetworkOptions, Options};
-use palisade_policy::{Anchor, FileRule, HostPattern, HostRule, Origin, PathPattern};
+use palisade_policy::{Anchor, FileRule, HostRule, Origin, PathPattern};
 use std::fmt::Display;
 
 /// The entries, in the order given. Paths are bytes, since a command line's are.
@@ -36,7 +37,7 @@ impl Flags {
             },
             network: NetworkOptions {
                 allowed_domains: hosts("--allow-host", allow_host)?,
-                denied_domains: hosts("--deny-host", deny_host)?,
+                denied_domains: denied_hosts("--deny-host", deny_host)?,
                 ..NetworkOptions::default()
             },
             ..Options::default()
@@ -55,10 +56,18 @@ fn paths(option: &'static str, texts: &[Vec<u8>], anchor: &Anchor) -> Result<Vec
 
 fn hosts(option: &'static str, texts: &[String]) -> Result<Vec<HostRule>, Error> {
     let read = |text: &String| {
-        let pattern = HostPattern::parse(text).map_err(|error| bad_flag(option, text, &error))?;
-        Ok(HostRule { pattern, origin: Origin::flag(option, text) })
+        read_host(text, Origin::flag(option, text)).map_err(|error| bad_flag(option, text, &error))
     };
     texts.iter().map(read).collect()
+}
+
+fn denied_hosts(option: &'static str, texts: &[String]) -> Result<Vec<HostRule>, Error> {
+    let mut rules = Vec::new();
+    for text in texts {
+        let origin = Origin::flag(option, text);
+        rules.extend(read_denied_hosts(text, origin).map_err(|error| bad_flag(option, text, &error))?);
+    }
+    Ok(rules)
 }
 
 fn bad_flag(option: &'static str, text: &str, reason: &dyn Display) -> Error {

@@ -1,9 +1,11 @@
 //! From merged options to what is in force: defaults are put in, the lists of credentials join the others, and
 //! what was said twice is kept once. Nothing is judged here.
 
-use crate::{CredentialOptions, FilesystemOptions, NetworkOptions, Options, Setting};
-use palisade_permissions::{Excluded, RuleSet};
-use palisade_policy::{FileRule, FileSets, HostRule, NetworkPolicy, PathPattern, Policy, VariableRule};
+use crate::{CredentialOptions, FilesystemOptions, NetworkOptions, Options, PermissionOptions, Setting};
+use palisade_permissions::{Excluded, PermissionRule, RuleSet};
+use palisade_policy::{
+    AbsPath, FileRule, FileSets, HostRule, NetworkPolicy, PathPattern, Policy, ProgramRule, VariableRule,
+};
 use std::collections::HashSet;
 use std::hash::Hash;
 
@@ -19,6 +21,10 @@ impl Options {
             filesystem,
             network,
             credentials: CredentialOptions { files, env_vars },
+            ignore_violations,
+            bwrap_path,
+            socat_path,
+            permissions,
         } = self;
         let default = Policy::default();
         let policy = Policy {
@@ -29,13 +35,15 @@ impl Options {
             files_disabled: or(&filesystem.disabled, default.files_disabled),
             network: network.in_force(default.network),
             hidden_variables: once(env_vars, |rule: &VariableRule| rule.name.clone()),
-            ignore_violations: default.ignore_violations,
+            ignore_violations: once(ignore_violations, |rule| (rule.command.clone(), rule.violation.clone())),
+            bwrap: program(bwrap_path),
+            socat: program(socat_path),
         };
         let default = RuleSet::default();
         let rules = RuleSet {
             excluded: once(excluded_commands, |rule: &Excluded| rule.pattern.clone()),
             allow_unsandboxed: or(allow_unsandboxed_commands, default.allow_unsandboxed),
-            ..default
+            ..permissions.rule_set()
         };
         (policy, rules)
     }
@@ -43,7 +51,14 @@ impl Options {
 
 impl FilesystemOptions {
     fn file_sets(&self, credentials: &[FileRule]) -> FileSets {
-        let FilesystemOptions { allow_write, deny_write, deny_read, allow_read, disabled: _ } = self;
+        let FilesystemOptions {
+            allow_write,
+            deny_write,
+            deny_read,
+            allow_read,
+            disabled: _,
+            allow_managed_read_paths_only: _,
+        } = self;
         FileSets {
             allow_write: once(allow_write, path),
             deny_write: once(deny_write, path),
@@ -59,6 +74,7 @@ impl NetworkOptions {
             allowed_domains,
             denied_domains,
             strict_allowlist,
+            allow_managed_domains_only,
             allow_unix_sockets,
             allow_all_unix_sockets,
             allow_local_binding: _,
@@ -67,10 +83,39 @@ impl NetworkOptions {
         NetworkPolicy {
             allowed: once(allowed_domains, host),
             denied: once(denied_domains, host),
-            strict: or(strict_allowlist, default.strict),
+            strict: or(strict_allowlist, default.strict) || or(allow_managed_domains_only, false),
             unix_sockets: or(allow_all_unix_sockets, default.unix_sockets) || !allow_unix_sockets.is_empty(),
         }
     }
+}
+
+impl PermissionOptions {
+    /// The rules; what is about the sandbox comes from elsewhere.
+    fn rule_set(&self) -> RuleSet {
+        let PermissionOptions {
+            allow,
+            ask,
+            deny,
+            default_mode,
+            additional_directories,
+            disabled_modes,
+            allow_managed_rules_only: _,
+        } = self;
+        let rule = |rule: &PermissionRule| rule.rule.clone();
+        RuleSet {
+            deny: once(deny, rule),
+            ask: once(ask, rule),
+            allow: once(allow, rule),
+            mode: default_mode.clone(),
+            disabled_modes: once(disabled_modes, |disabled| disabled.mode),
+            directories: once(additional_directories, |directory| directory.path.clone()),
+            ..RuleSet::default()
+        }
+    }
+}
+
+fn program(path: &Option<Setting<AbsPath>>) -> Option<ProgramRule> {
+    path.as_ref().map(|setting| ProgramRule { path: setting.value.clone(), origin: setting.origin.clone() })
 }
 
 fn or(setting: &Option<Setting<bool>>, default: bool) -> bool {

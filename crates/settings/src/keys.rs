@@ -1,11 +1,16 @@
-//! Every key of the `sandbox` section: which are read, which are left out and why, and which was meant by one
-//! that is not among them.
+//! Every key that is read, and those of the same sections that are left out: type, default, the layers that it counts
+//! from, whether it tightens. The reader, the lesson of trust, the JSON Schema and the specification page go by this
+//! one table; tests hold them together.
+//!
+//! It says nothing about what a key means once it is read.
+
+use palisade_policy::Layer;
 
 /// One key.
 pub(crate) struct Key {
-    /// The section that holds it, such as `sandbox.network`.
-    section: &'static str,
-    name: &'static str,
+    /// The section that holds it, such as `sandbox.network`; empty for the whole text.
+    pub(crate) section: &'static str,
+    pub(crate) name: &'static str,
     /// What becomes of it.
     pub(crate) support: Support,
 }
@@ -13,75 +18,169 @@ pub(crate) struct Key {
 #[derive(Clone, Copy)]
 pub(crate) enum Support {
     /// It is read.
-    Read,
-    /// It is read, and it closes something: its loss would leave that open.
-    Deny,
+    Read(Kind, Layers, Tightens),
     /// It is not, for this reason.
     LeftOut(&'static str),
-    /// It counts from an administrator's files only.
+}
+
+/// What its value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An object with keys of its own.
+    Section,
+    /// True or false, with the default.
+    Switch(bool),
+    /// Command patterns.
+    Commands,
+    /// Path patterns.
+    Paths,
+    /// Host patterns.
+    Hosts,
+    /// Credentials that are files.
+    Files,
+    /// Credentials that are variables.
+    Variables,
+    /// An object of lists: parts of violations by parts of commands.
+    Ignored,
+    /// The full path of a program.
+    Program,
+    /// Permission rules.
+    Rules,
+    /// Paths of directories, without wildcards.
+    Directories,
+    /// A permission mode's name.
+    Mode,
+    /// The word `disable`.
+    Disable,
+}
+
+/// From where it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layers {
+    /// Any layer.
+    Any,
+    /// Not from a repository's files.
+    User,
+    /// An administrator's files.
     Managed,
 }
 
+/// Whether a value can only make the sandbox and the permissions tighter, so that it counts from a project which
+/// nobody trusts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tightens {
+    /// Whatever it says.
+    Always,
+    /// As `true` only.
+    WhenTrue,
+    /// As `false` only.
+    WhenFalse,
+    /// Never.
+    Never,
+    /// That depends on the keys inside.
+    ByKey,
+}
+
+const TOP: &str = "";
 const SANDBOX: &str = "sandbox";
 const FILESYSTEM: &str = "sandbox.filesystem";
 const NETWORK: &str = "sandbox.network";
 const CREDENTIALS: &str = "sandbox.credentials";
+const PERMISSIONS: &str = "permissions";
 
 const NOT_WEAKENED: &str = "the sandbox is not weakened";
 const OWN_PROXY: &str = "the only way to the network is Palisade's own proxy";
 const NO_MASKING: &str = "credentials are hidden, never put into requests";
+const DENIES_NOTHING: &str =
+    "it is not supported and DENIES NOTHING; write denyRead, denyWrite or deny rules";
 
-const fn key(section: &'static str, name: &'static str, support: Support) -> Key {
-    Key { section, name, support }
+const fn read(
+    section: &'static str,
+    name: &'static str,
+    kind: Kind,
+    layers: Layers,
+    tightens: Tightens,
+) -> Key {
+    Key { section, name, support: Support::Read(kind, layers, tightens) }
 }
 
-/// The table. A test holds it and the reader of the section together.
+const fn left_out(section: &'static str, name: &'static str, why: &'static str) -> Key {
+    Key { section, name, support: Support::LeftOut(why) }
+}
+
+use Kind::*;
+use Layers::{Any, Managed, User};
+use Tightens::{Always, ByKey, Never, WhenFalse, WhenTrue};
+
+/// The table.
 pub(crate) const KEYS: &[Key] = &[
-    key(SANDBOX, "enabled", Support::Read),
-    key(SANDBOX, "failIfUnavailable", Support::Read),
-    key(SANDBOX, "autoAllowBashIfSandboxed", Support::Read),
-    key(SANDBOX, "allowUnsandboxedCommands", Support::Read),
-    key(SANDBOX, "excludedCommands", Support::Read),
-    key(SANDBOX, "filesystem", Support::Read),
-    key(SANDBOX, "network", Support::Read),
-    key(SANDBOX, "credentials", Support::Deny),
-    key(SANDBOX, "ignoreViolations", Support::LeftOut("every violation is reported")),
-    key(SANDBOX, "enableWeakerNestedSandbox", Support::LeftOut(NOT_WEAKENED)),
-    key(SANDBOX, "enableWeakerNetworkIsolation", Support::LeftOut(NOT_WEAKENED)),
-    key(SANDBOX, "allowAppleEvents", Support::LeftOut(NOT_WEAKENED)),
-    key(SANDBOX, "allowNestedUserNamespaces", Support::LeftOut(NOT_WEAKENED)),
-    key(SANDBOX, "ripgrep", Support::LeftOut("nothing here needs ripgrep")),
-    key(SANDBOX, "enabledPlatforms", Support::LeftOut("the sandbox is the same on every platform")),
-    key(SANDBOX, "bwrapPath", Support::Managed),
-    key(SANDBOX, "socatPath", Support::Managed),
-    key(FILESYSTEM, "allowWrite", Support::Read),
-    key(FILESYSTEM, "denyWrite", Support::Deny),
-    key(FILESYSTEM, "denyRead", Support::Deny),
-    key(FILESYSTEM, "allowRead", Support::Read),
-    key(FILESYSTEM, "disabled", Support::Read),
-    key(FILESYSTEM, "allowManagedReadPathsOnly", Support::Managed),
-    key(NETWORK, "allowedDomains", Support::Read),
-    key(NETWORK, "deniedDomains", Support::Deny),
-    key(NETWORK, "strictAllowlist", Support::Read),
-    key(NETWORK, "allowUnixSockets", Support::Read),
-    key(NETWORK, "allowAllUnixSockets", Support::Read),
-    key(NETWORK, "allowLocalBinding", Support::Read),
-    key(NETWORK, "allowManagedDomainsOnly", Support::Managed),
-    key(NETWORK, "httpProxyPort", Support::LeftOut(OWN_PROXY)),
-    key(NETWORK, "socksProxyPort", Support::LeftOut(OWN_PROXY)),
-    key(NETWORK, "tlsTerminate", Support::LeftOut("the proxy does not look inside TLS")),
-    key(NETWORK, "allowMachLookup", Support::LeftOut(NOT_WEAKENED)),
-    key(CREDENTIALS, "files", Support::Deny),
-    key(CREDENTIALS, "envVars", Support::Deny),
-    key(CREDENTIALS, "allowPlaintextInject", Support::LeftOut(NO_MASKING)),
-    key(CREDENTIALS, "awsPairs", Support::LeftOut(NO_MASKING)),
-    key(CREDENTIALS, "sigv4", Support::LeftOut(NO_MASKING)),
+    read(TOP, "sandbox", Section, Any, ByKey),
+    read(TOP, "permissions", Section, Any, ByKey),
+    read(TOP, "allowManagedPermissionRulesOnly", Switch(false), Managed, WhenTrue),
+    read(SANDBOX, "enabled", Switch(false), Any, WhenTrue),
+    read(SANDBOX, "failIfUnavailable", Switch(true), Any, WhenTrue),
+    read(SANDBOX, "autoAllowBashIfSandboxed", Switch(true), Any, WhenFalse),
+    read(SANDBOX, "allowUnsandboxedCommands", Switch(false), Any, WhenFalse),
+    read(SANDBOX, "excludedCommands", Commands, Any, Never),
+    read(SANDBOX, "ignoreViolations", Ignored, Any, Never),
+    read(SANDBOX, "bwrapPath", Program, Managed, Never),
+    read(SANDBOX, "socatPath", Program, Managed, Never),
+    read(SANDBOX, "filesystem", Section, Any, ByKey),
+    read(SANDBOX, "network", Section, Any, ByKey),
+    read(SANDBOX, "credentials", Section, Any, Always),
+    left_out(SANDBOX, "enableWeakerNestedSandbox", NOT_WEAKENED),
+    left_out(SANDBOX, "enableWeakerNetworkIsolation", NOT_WEAKENED),
+    left_out(SANDBOX, "allowAppleEvents", NOT_WEAKENED),
+    left_out(SANDBOX, "allowNestedUserNamespaces", NOT_WEAKENED),
+    left_out(SANDBOX, "ripgrep", "nothing here needs ripgrep"),
+    left_out(SANDBOX, "enabledPlatforms", "the sandbox is the same on every platform"),
+    read(FILESYSTEM, "allowWrite", Paths, Any, Never),
+    read(FILESYSTEM, "denyWrite", Paths, Any, Always),
+    read(FILESYSTEM, "denyRead", Paths, Any, Always),
+    read(FILESYSTEM, "allowRead", Paths, Any, Never),
+    read(FILESYSTEM, "disabled", Switch(false), User, WhenFalse),
+    read(FILESYSTEM, "allowManagedReadPathsOnly", Switch(false), Managed, WhenTrue),
+    read(NETWORK, "allowedDomains", Hosts, Any, Never),
+    read(NETWORK, "deniedDomains", Hosts, Any, Always),
+    read(NETWORK, "strictAllowlist", Switch(false), User, WhenTrue),
+    read(NETWORK, "allowManagedDomainsOnly", Switch(false), Managed, WhenTrue),
+    read(NETWORK, "allowUnixSockets", Paths, Any, Never),
+    read(NETWORK, "allowAllUnixSockets", Switch(false), Any, WhenFalse),
+    read(NETWORK, "allowLocalBinding", Switch(false), Any, WhenFalse),
+    left_out(NETWORK, "httpProxyPort", OWN_PROXY),
+    left_out(NETWORK, "socksProxyPort", OWN_PROXY),
+    left_out(NETWORK, "tlsTerminate", "the proxy does not look inside TLS"),
+    left_out(NETWORK, "allowMachLookup", NOT_WEAKENED),
+    read(CREDENTIALS, "files", Files, Any, Always),
+    read(CREDENTIALS, "envVars", Variables, Any, Always),
+    left_out(CREDENTIALS, "allowPlaintextInject", NO_MASKING),
+    left_out(CREDENTIALS, "awsPairs", NO_MASKING),
+    left_out(CREDENTIALS, "sigv4", NO_MASKING),
+    read(PERMISSIONS, "allow", Rules, Any, Never),
+    read(PERMISSIONS, "ask", Rules, Any, Always),
+    read(PERMISSIONS, "deny", Rules, Any, Always),
+    read(PERMISSIONS, "defaultMode", Mode, Any, Never),
+    read(PERMISSIONS, "additionalDirectories", Directories, Any, Never),
+    read(PERMISSIONS, "disableBypassPermissionsMode", Disable, Any, Always),
+    read(PERMISSIONS, "disableAutoMode", Disable, Any, Always),
+    left_out(PERMISSIONS, "blockReadsOutsideWorkingDirectories", DENIES_NOTHING),
+    left_out(PERMISSIONS, "blockWritesOutsideWorkingDirectories", DENIES_NOTHING),
+    left_out(PERMISSIONS, "blockReadsExemptPaths", "there is nothing that it would be an exception from"),
+    left_out(PERMISSIONS, "workingDirectoriesAsGiven", "links of working directories are always followed"),
+    left_out(PERMISSIONS, "workingDirectoriesExclude", DENIES_NOTHING),
+    left_out(PERMISSIONS, "denyInsteadOfPrompting", "the mode dontAsk denies what would ask"),
+    left_out(PERMISSIONS, "skipDangerousModePermissionPrompt", "nothing asks before a mode is entered"),
 ];
 
 impl Key {
     /// The key `name` of `section`.
     pub(crate) fn find(section: &str, name: &str) -> Option<&'static Key> {
         KEYS.iter().find(|key| key.section == section && key.name == name)
+    }
+
+    /// Whether it closes something, so that its loss would leave that open.
+    pub(crate) fn denies(&self) -> bool {
+        matches!(self.support, Support::Read(_, _, Always))
     }
 
     /// The key that `name` in `section` may have been meant for: one much like it, best one of the same section.
@@ -96,12 +195,12 @@ impl Key {
             let bonus = if key.section == section { SAME_SECTION } else { 0.0 };
             strsim::jaro_winkler(&name, &key.name.to_ascii_lowercase()) + bonus
         };
-        let best = KEYS.iter().map(|key| (score(key), key)).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let best = inner_keys(section).map(|key| (score(key), key)).max_by(|(a, _), (b, _)| a.total_cmp(b));
         best.filter(|(score, _)| *score >= ALIKE).map(|(_, key)| key)
     }
 
-    /// The key that closes something and that `name` is spelt almost like.
-    pub(crate) fn almost_deny(name: &str) -> Option<&'static Key> {
+    /// The key that closes something and that `name`, in `section` or deeper, is spelt almost like.
+    pub(crate) fn almost_deny(section: &str, name: &str) -> Option<&'static Key> {
         if name.len() > LONGEST_COMPARED {
             return None;
         }
@@ -111,13 +210,44 @@ impl Key {
             key.name.len().abs_diff(name.len()) <= slips
                 && strsim::osa_distance(&name, &key.name.to_ascii_lowercase()) <= slips
         };
-        KEYS.iter().filter(|key| matches!(key.support, Support::Deny)).find(is_almost)
+        inner_keys(section).filter(|key| key.denies()).find(is_almost)
     }
 
     /// The full name, such as `sandbox.network.deniedDomains`.
     pub(crate) fn full_name(&self) -> Box<str> {
-        format!("{}.{}", self.section, self.name).into()
+        full_name(self.section, self.name).into()
     }
+}
+
+/// A key by the section that holds it.
+pub(crate) fn full_name(section: &str, name: &str) -> String {
+    if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") }
+}
+
+impl Layers {
+    /// Whether a value of `layer` counts.
+    pub(crate) fn hold(self, layer: Layer) -> bool {
+        match self {
+            Any => true,
+            User => !matches!(layer, Layer::Project | Layer::Local),
+            Managed => layer == Layer::Managed,
+        }
+    }
+
+    /// For people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Any => "any",
+            User => "the user's and managed",
+            Managed => "managed",
+        }
+    }
+}
+
+/// The keys of `section`'s part of the settings: those of `sandbox` and below, or those of `permissions`.
+fn inner_keys(section: &str) -> impl Iterator<Item = &'static Key> {
+    let is_permissions = section.starts_with(PERMISSIONS);
+    KEYS.iter().filter(move |key| !key.section.is_empty() && (key.section == PERMISSIONS) == is_permissions)
 }
 
 /// A name is almost another when it takes one slip in this many letters to get there.
@@ -157,6 +287,8 @@ mod tests {
             (FILESYSTEM, "mandatoryDenySearchDepth", "-"),
             (SANDBOX, "git", "-"),
             (SANDBOX, "", "-"),
+            (PERMISSIONS, "allowed", "permissions.allow"),
+            (PERMISSIONS, "defaultmode", "permissions.defaultMode"),
         ] {
             assert_eq!(nearest(section, name), meant, "{section}.{name}");
         }
@@ -164,20 +296,24 @@ mod tests {
 
     #[test]
     fn almost_a_deny() {
-        for (name, meant) in [
-            ("denyRead", "sandbox.filesystem.denyRead"),
-            ("denyread", "sandbox.filesystem.denyRead"),
-            ("denyReads", "sandbox.filesystem.denyRead"),
-            ("dnyeWrite", "sandbox.filesystem.denyWrite"),
-            ("denyDomains", "sandbox.network.deniedDomains"),
-            ("deniedDomain", "sandbox.network.deniedDomains"),
-            ("envvars", "sandbox.credentials.envVars"),
-            ("credential", "sandbox.credentials"),
+        for (section, name, meant) in [
+            (SANDBOX, "denyRead", "sandbox.filesystem.denyRead"),
+            (SANDBOX, "denyread", "sandbox.filesystem.denyRead"),
+            (NETWORK, "denyReads", "sandbox.filesystem.denyRead"),
+            (FILESYSTEM, "dnyeWrite", "sandbox.filesystem.denyWrite"),
+            (NETWORK, "denyDomains", "sandbox.network.deniedDomains"),
+            (NETWORK, "deniedDomain", "sandbox.network.deniedDomains"),
+            (CREDENTIALS, "envvars", "sandbox.credentials.envVars"),
+            (SANDBOX, "credential", "sandbox.credentials"),
+            (PERMISSIONS, "Deny", "permissions.deny"),
+            (PERMISSIONS, "denied", "-"),
+            (PERMISSIONS, "ASK", "permissions.ask"),
         ] {
-            assert_eq!(Key::almost_deny(name).map(Key::full_name).as_deref(), Some(meant), "{name}");
+            let found = Key::almost_deny(section, name).map_or("-".into(), Key::full_name);
+            assert_eq!(&*found, meant, "{section}.{name}");
         }
         for name in ["allowRead", "allowedDomains", "profiles", "rules", "denyInsteadOfPrompting", ""] {
-            assert!(Key::almost_deny(name).is_none(), "{name}");
+            assert!(Key::almost_deny(SANDBOX, name).is_none(), "{name}");
         }
     }
 }

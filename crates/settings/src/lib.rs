@@ -2,21 +2,28 @@
 //!
 //! # What is read
 //!
-//! The `sandbox` section of these files, from the highest layer to the lowest:
+//! `sandbox`, `permissions` and `allowManagedPermissionRulesOnly` of these files, from the highest layer to the lowest:
 //!
-//! | layer | files | relative paths start at |
-//! |---|---|---|
-//! | command line | [`Flags`], then each [`Extra`], the last one first | the working directory |
-//! | local | `settings.local.json` of `.palisade`, `.cogitator`, `.claude` in the project root | the project root |
-//! | project | `settings.json` of the same | the project root |
-//! | user | `settings.json` of `~/.palisade`, `~/.cogitator`, `~/.claude` (or `$CLAUDE_CONFIG_DIR`) | the file's directory |
+//! | layer | files | relative paths start at | `/x` in a rule starts at |
+//! |---|---|---|---|
+//! | managed | `managed-settings.d/*.json`, the last name first, then `managed-settings.json`, of `/etc/palisade`, `/etc/cogitator`, `/etc/claude-code` (macOS: `/Library/Application Support/Palisade`, …) | nowhere: an error | nowhere: an error |
+//! | command line | [`Flags`], then each [`Extra`], the last one first | the working directory | the file's directory |
+//! | local | `settings.local.json` of `.palisade`, `.cogitator`, `.claude` in the project root | the project root | the project root |
+//! | project | `settings.json` of the same | the project root | the project root |
+//! | user | `settings.json` of `~/.palisade`, `~/.cogitator`, `~/.claude` (or `$CLAUDE_CONFIG_DIR`) | the file's directory | the file's directory |
 //!
-//! An administrator's layer will stand above all of them. Other sections are Claude Code's own and are left alone.
+//! Other paths of rules (`x`, `./x`) start at the working directory whatever the file, and so do the extra directories of
+//! a user's file. All other keys are Claude Code's own and are left alone. The local file is looked for in the project
+//! root only; Claude Code looks at the root of the repository, too.
+//!
+//! Every key, with its type, default and layers, stands on the page `docs/spec/settings.md`, whose tables are tests;
+//! [`schema`] says the same to editors.
 //!
 //! # How it is merged
 //!
 //! A switch comes from the highest layer that sets it. Lists are joined from the highest layer to the lowest, and
-//! what is said twice is kept once, with its highest origin. Objects are merged key by key.
+//! what is said twice is kept once, with its highest origin. Objects are merged key by key. Before that, managed locks,
+//! and distrust of the project, take values away; all of those are on record as [`Dropped`], with the reason.
 //!
 //! # Whom this trusts
 //!
@@ -26,41 +33,64 @@
 //!   opening it could have an effect, and a file put there in between is caught after opening.
 //! - Size and nesting have limits, and all work is linear in the size of the text.
 //! - What is malformed is an [`Error`] that names file, line and column; nothing runs on half a policy. A link
-//!   that leads nowhere is an error too: what stood behind it may have been a deny.
+//!   that leads nowhere is an error too: what stood behind it may have been a deny. One entry that cannot be read costs
+//!   itself where its loss only tightens; a deny that cannot be read, and anything an administrator wrote, is an error.
 //! - A key that is not known is a [`Warning`], unless it is a misspelt deny: a rule that was meant to close
 //!   something must not get lost.
 //! - Text from a file is escaped wherever it is shown.
+//! - With [`Trust::Untrusted`], only what tightens counts. Without it a repository may loosen what no lock holds.
 //!
-//! A repository may as yet loosen what the user's own settings say, as far as the layers' order lets it; only
-//! `filesystem.disabled` and `network.strictAllowlist` never count from its files.
+//! A user may be the administrator's attacker: a managed file that others than root could change is an error. Whoever
+//! builds a program on this takes [`ManagedPlaces::of_this_machine`].
 //!
 //! # What this does not do
 //!
-//! It looks at no path that a rule names: whether it exists, or leads elsewhere, is for the resolver of one
-//! command to find out. It watches nothing: loading is a function of the files at one moment.
+//! Of the paths that a rule names it finds out whether a repository's would open what others hide, whatever links are on
+//! the way, and for [`check`] whether a deny names anything. All else is for the resolver of one command to find out,
+//! which also catches a link that was changed since. It watches nothing: loading is a function of the files at one
+//! moment.
 //!
 //! [`Policy`]: palisade_policy::Policy
 //! [`RuleSet`]: palisade_permissions::RuleSet
 #![forbid(unsafe_code)]
 
 mod combine;
+mod denies;
+mod dropped;
 mod error;
 mod file;
 mod flags;
 mod force;
+mod hidden;
 mod keys;
 mod load;
+mod lock;
 mod options;
+mod owner;
+mod places;
+mod read;
+mod schema;
 mod section;
+mod show;
 mod starts;
+#[cfg(test)]
+mod testing;
 mod tree;
+mod trust;
 mod warning;
+mod way;
 
 pub use combine::Combine;
+pub use dropped::{Dropped, Reason};
 pub use error::{Error, Place, Position};
 pub use file::MAX_BYTES;
 pub use flags::Flags;
-pub use load::{Extra, Loaded, Places, load};
-pub use options::{CredentialOptions, FilesystemOptions, NetworkOptions, Options, Setting};
+pub use load::{Extra, Loaded, check, check_file, load};
+pub use options::{
+    CredentialOptions, FilesystemOptions, NetworkOptions, Options, PermissionOptions, Setting,
+};
+pub use places::{ManagedPlaces, Places, Trust};
+pub use schema::schema;
+pub use show::InForce;
 pub use tree::MAX_DEPTH;
-pub use warning::{Warning, WarningKind};
+pub use warning::{Findings, Warning, WarningKind};

@@ -1,22 +1,14 @@
-//! Which settings there are, in which order, and reading them all. What a key means is for other modules.
+//! Reading all settings, one layer after the other, and making of them what is in force. What a key means is for other
+//! modules.
 
-use crate::{Combine, Error, Flags, MAX_BYTES, Options, Place, Position, Warning, file, section::Source};
+use crate::dropped::Dropped;
+use crate::lock::tighten;
+use crate::section::Source;
+use crate::way::Way;
+use crate::{Combine, Error, Findings, Flags, MAX_BYTES, Options, Place, Places, Position, Warning, file};
 use palisade_permissions::RuleSet;
 use palisade_policy::{AbsPath, Anchor, Layer, Policy};
 use std::sync::Arc;
-
-/// Where settings are looked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
-    /// The project's root.
-    pub root: AbsPath,
-    /// The home directory, where there is one.
-    pub home: Option<AbsPath>,
-    /// `$CLAUDE_CONFIG_DIR`, which takes the place of `~/.claude`; `None` where it is unset or empty.
-    pub config_dir: Option<AbsPath>,
-    /// Where relative paths of options start.
-    pub working_directory: AbsPath,
-}
 
 /// One `--settings`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,35 +26,91 @@ pub struct Loaded {
     pub policy: Policy,
     /// The permission rules in force.
     pub rules: RuleSet,
-    /// What both were made from: every value that was said, with its origin.
+    /// What both were made from: every value that counts, with its origin.
     pub options: Options,
-    /// What was left out, from the highest layer down.
+    /// What was said and does not count, because of a lock or since the project is not trusted; from the highest layer
+    /// down.
+    pub dropped: Vec<Dropped>,
+    /// What was left out or is odd for itself, from the highest layer down.
     pub warnings: Vec<Warning>,
 }
 
-/// The directories that hold settings files, highest first: the product's own names stand above Claude Code's.
-const DIRECTORIES: [&str; 3] = [".palisade", ".cogitator", CLAUDE];
-const CLAUDE: &str = ".claude";
-const SHARED: &str = "settings.json";
-const LOCAL: &str = "settings.local.json";
+/// What each layer says, highest first.
+pub(crate) type Layers = Vec<(Layer, Options)>;
+
 /// The option that gives an [`Extra`], which stands for a file's name in messages.
 const SETTINGS_OPTION: &str = "--settings";
 
-/// Reads all settings and merges them. What is missing says nothing; what is malformed is an error.
+/// Reads all settings and merges them. What is missing says nothing; what is malformed is an error, the first one
+/// that is found.
 pub fn load(places: &Places, extras: &[Extra], flags: &Flags) -> Result<Loaded, Error> {
-    let mut warnings = Vec::new();
-    let mut options = flags.read(&places.anchor(&places.working_directory))?;
-    for extra in extras.iter().rev() {
-        options = options.combine(extra.read(places, &mut warnings)?);
+    let mut findings = Findings::default();
+    let layers = read_layers(places, extras, flags, &mut findings)?;
+    if !findings.errors.is_empty() {
+        return Err(findings.errors.swap_remove(0));
     }
-    for (layer, path, base) in places.files() {
-        if let Some(bytes) = file::read(&path)? {
-            let source = Source { layer, file: path.to_string().into(), anchor: places.anchor(&base) };
-            options = options.combine(read_bytes(&source, bytes, &mut warnings)?);
-        }
-    }
+    let real = |path: &AbsPath| Way::of(path).ok().map(|way| way.end);
+    let (options, dropped) = tighten(layers, places.trust, &real);
     let (policy, rules) = options.in_force();
-    Ok(Loaded { policy, rules, options, warnings })
+    Ok(Loaded { policy, rules, options, dropped, warnings: findings.warnings })
+}
+
+/// All errors and warnings of one settings text, read as the file at `path` of `layer`. What it says together with
+/// others is not looked at, but denies of paths that do not exist are: a slip of the pen often looks like that.
+pub fn check(bytes: Vec<u8>, path: &AbsPath, layer: Layer, places: &Places) -> Findings {
+    let mut findings = Findings::default();
+    let options = read_bytes(&places.source(layer, path), bytes, &mut findings);
+    findings.warnings.extend(options.denies_of_nothing());
+    findings
+}
+
+/// The same of the file at `path`.
+pub fn check_file(path: &AbsPath, layer: Layer, places: &Places) -> Findings {
+    match read_file(path) {
+        Ok(bytes) => check(bytes, path, layer, places),
+        Err(error) => Findings { errors: vec![error], warnings: Vec::new() },
+    }
+}
+
+fn read_layers(
+    places: &Places,
+    extras: &[Extra],
+    flags: &Flags,
+    findings: &mut Findings,
+) -> Result<Layers, Error> {
+    let mut layers = Vec::new();
+    for path in places.managed.files()? {
+        add(&mut layers, Layer::Managed, read_if_there(places, Layer::Managed, &path, findings)?);
+    }
+    let here = Anchor { base: places.working_directory.clone(), home: places.home.clone() };
+    add(&mut layers, Layer::Flag, flags.read(&here)?);
+    for extra in extras.iter().rev() {
+        add(&mut layers, Layer::Flag, extra.read(places, findings)?);
+    }
+    for (layer, path) in places.files() {
+        add(&mut layers, layer, read_if_there(places, layer, &path, findings)?);
+    }
+    Ok(layers)
+}
+
+/// Puts what one file says below what its layer has said so far.
+fn add(layers: &mut Layers, layer: Layer, options: Options) {
+    match layers.last_mut() {
+        Some((last, said)) if *last == layer => *said = std::mem::take(said).combine(options),
+        _ => layers.push((layer, options)),
+    }
+}
+
+fn read_if_there(
+    places: &Places,
+    layer: Layer,
+    path: &AbsPath,
+    findings: &mut Findings,
+) -> Result<Options, Error> {
+    Ok(match file::read(path)? {
+        Some(bytes) => read_bytes(&places.source(layer, path), bytes, findings),
+        None => Options::default(),
+    })
 }
 
 impl Extra {
@@ -80,69 +128,33 @@ impl Extra {
         Ok(Extra::File(file))
     }
 
-    fn read(&self, places: &Places, warnings: &mut Vec<Warning>) -> Result<Options, Error> {
-        let source = |file: Arc<str>| Source {
-            layer: Layer::Flag,
-            file,
-            anchor: places.anchor(&places.working_directory),
-        };
+    fn read(&self, places: &Places, findings: &mut Findings) -> Result<Options, Error> {
         match self {
             Extra::Json(text) if text.len() as u64 > MAX_BYTES => {
                 Err(Error::TooLarge { file: SETTINGS_OPTION.into() })
             }
-            Extra::Json(text) => Options::read(&source(SETTINGS_OPTION.into()), text, warnings),
+            Extra::Json(text) => {
+                Ok(Options::read(&places.source_of_option(SETTINGS_OPTION.into()), text, findings))
+            }
             Extra::File(path) => {
-                let source = source(path.to_string().into());
-                let bytes = file::read(path)?.ok_or_else(|| Error::Missing { file: source.file.clone() })?;
-                read_bytes(&source, bytes, warnings)
+                Ok(read_bytes(&places.source(Layer::Flag, path), read_file(path)?, findings))
             }
         }
     }
 }
 
-impl Places {
-    /// Every settings file that may be there, highest first, with the directory its relative paths start at.
-    ///
-    /// A project may be the home directory itself: a file that is the user's is then no file of the project.
-    fn files(&self) -> Vec<(Layer, AbsPath, AbsPath)> {
-        let user: Vec<_> = self
-            .user_directories()
-            .into_iter()
-            .map(|directory| (Layer::User, below(&directory, SHARED), directory))
-            .collect();
-        let in_root = |layer: Layer, name: &'static str| {
-            DIRECTORIES
-                .map(|directory| (layer, below(&below(&self.root, directory), name), self.root.clone()))
-        };
-        let is_of_the_project = |path: &AbsPath| user.iter().all(|(_, of_user, _)| of_user != path);
-        let project = in_root(Layer::Local, LOCAL).into_iter().chain(in_root(Layer::Project, SHARED));
-        let mut files: Vec<_> = project.filter(|(_, path, _)| is_of_the_project(path)).collect();
-        files.extend(user);
-        files
-    }
-
-    fn user_directories(&self) -> Vec<AbsPath> {
-        DIRECTORIES
-            .into_iter()
-            .filter_map(|directory| match (&self.config_dir, &self.home) {
-                (Some(config_dir), _) if directory == CLAUDE => Some(config_dir.clone()),
-                (_, home) => home.as_ref().map(|home| below(home, directory)),
-            })
-            .collect()
-    }
-
-    fn anchor(&self, base: &AbsPath) -> Anchor {
-        Anchor { base: base.clone(), home: self.home.clone() }
-    }
+fn read_file(path: &AbsPath) -> Result<Vec<u8>, Error> {
+    file::read(path)?.ok_or_else(|| Error::Missing { file: path.to_string().into() })
 }
 
-/// `name` in `directory`. The names are constants of this module, which hold no NUL byte.
-fn below(directory: &AbsPath, name: &'static str) -> AbsPath {
-    directory.join(name).unwrap_or_else(|_| unreachable!("{name} holds no NUL byte"))
-}
-
-fn read_bytes(source: &Source, bytes: Vec<u8>, warnings: &mut Vec<Warning>) -> Result<Options, Error> {
-    Options::read(source, &utf8(&source.file, bytes)?, warnings)
+fn read_bytes(source: &Source, bytes: Vec<u8>, findings: &mut Findings) -> Options {
+    match utf8(&source.file, bytes) {
+        Ok(text) => Options::read(source, &text, findings),
+        Err(error) => {
+            findings.errors.push(error);
+            Options::default()
+        }
+    }
 }
 
 fn utf8(file: &Arc<str>, bytes: Vec<u8>) -> Result<String, Error> {

@@ -1,12 +1,14 @@
 //! Typed reading of one object of a settings text. It knows types, positions and origins, not what a key means.
 //!
-//! Each key is asked for once by name; what nobody asked for is looked up in the table of keys at the end.
+//! Each key is asked for once by name; what nobody asked for is looked up in the table of keys at the end. What is
+//! wrong is put on record and reading goes on, so that one look finds every fault of a file.
 
 use crate::error::{quoted, shown_key};
-use crate::keys::{Key, Support, sounds_like_deny};
+use crate::keys::{Key, Layers, Support, full_name, sounds_like_deny};
 use crate::tree::{Field, Node, Value};
-use crate::{Error, Place, Position, Setting, Warning, WarningKind};
-use palisade_policy::{Anchor, FileRule, Layer, Origin, PathPattern, PathPatternError};
+use crate::{Error, Findings, Place, Position, Setting, Warning, WarningKind};
+use palisade_permissions::RuleAnchor;
+use palisade_policy::{AbsPath, Anchor, FileRule, Layer, Origin, PathPattern, PathPatternError};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -15,18 +17,22 @@ pub(crate) struct Source {
     pub(crate) layer: Layer,
     /// The file's path, or the option's name.
     pub(crate) file: Arc<str>,
-    /// Where its relative paths start.
-    pub(crate) anchor: Anchor,
+    /// Where its relative paths start; `None` where there are none, in an administrator's files.
+    pub(crate) base: Option<AbsPath>,
+    /// Where relative extra directories start, likewise.
+    pub(crate) directories: Option<AbsPath>,
+    /// Where the paths of its rules start.
+    pub(crate) rules: RuleAnchor,
 }
 
 /// One object, or the lack of one.
 pub(crate) struct Section<'a> {
     source: &'a Source,
-    /// Its full name, such as `sandbox.network`.
+    /// Its full name, such as `sandbox.network`; empty for the whole text.
     key: String,
     fields: &'a [Field],
     taken: Vec<&'static str>,
-    warnings: &'a mut Vec<Warning>,
+    findings: &'a mut Findings,
 }
 
 /// One text of a list.
@@ -35,8 +41,38 @@ struct Entry<'a> {
     at: Position,
 }
 
+/// Why a text of an administrator's file is no path, besides the grammar's reasons.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PathError {
+    #[error(
+        "is relative, and an administrator's file has no directory to start at; write the full path, or ~/"
+    )]
+    Relative,
+    #[error(transparent)]
+    Pattern(#[from] PathPatternError),
+}
+
 impl Source {
-    fn place(&self, position: Position) -> Place {
+    pub(crate) fn file_rule(&self, text: &str, origin: Origin) -> Result<FileRule, PathError> {
+        Ok(FileRule { pattern: self.pattern(text, self.base.as_ref())?, origin })
+    }
+
+    /// The directory `text` names, every character standing for itself.
+    pub(crate) fn directory(&self, text: &str) -> Result<AbsPath, PathError> {
+        Ok(self.pattern(text, self.directories.as_ref())?.as_literal().clone())
+    }
+
+    fn pattern(&self, text: &str, base: Option<&AbsPath>) -> Result<PathPattern, PathError> {
+        let is_anchored = text.is_empty() || text.starts_with(['/', '~']);
+        let base = match base {
+            Some(base) => base.clone(),
+            None if is_anchored => AbsPath::root(),
+            None => return Err(PathError::Relative),
+        };
+        Ok(PathPattern::parse(text, &Anchor { base, home: self.rules.home.clone() })?)
+    }
+
+    pub(crate) fn place(&self, position: Position) -> Place {
         Place { file: self.file.clone(), position }
     }
 
@@ -44,76 +80,63 @@ impl Source {
         let file = self.file.clone();
         Origin { layer: self.layer, file, line: Some(at.line), key: key.clone(), text: text.into() }
     }
-
-    fn file_rule(&self, text: &str, origin: Origin) -> Result<FileRule, PathPatternError> {
-        Ok(FileRule { pattern: PathPattern::parse(text, &self.anchor)?, origin })
-    }
-
-    fn bad_entry(&self, key: &str, entry: &Entry<'_>, reason: &dyn Display) -> Error {
-        let (key, text, reason) = (key.into(), quoted(entry.text), reason.to_string().into());
-        Error::BadEntry { place: self.place(entry.at), key, text, reason }
-    }
-
-    fn wrong_type(&self, key: &str, expected: &'static str, node: &Node) -> Error {
-        Error::WrongType { place: self.place(node.at), key: key.into(), expected, found: node.describe() }
-    }
 }
 
 impl<'a> Section<'a> {
-    /// The `sandbox` section of a whole text.
-    pub(crate) fn sandbox(
-        source: &'a Source,
-        root: &'a Node,
-        warnings: &'a mut Vec<Warning>,
-    ) -> Result<Self, Error> {
-        let Value::Object(fields) = &root.value else {
-            return Err(source.wrong_type("settings", "an object in braces", root));
-        };
-        let node = fields.iter().find(|field| field.key == "sandbox").map(|field| &field.node);
-        Section::new(source, "sandbox".into(), node, warnings)
-    }
-
-    fn new(
-        source: &'a Source,
-        key: String,
-        node: Option<&'a Node>,
-        warnings: &'a mut Vec<Warning>,
-    ) -> Result<Self, Error> {
-        let fields = match node {
-            None => &[],
-            Some(Node { value: Value::Object(fields), .. }) => fields.as_slice(),
-            Some(node) => return Err(source.wrong_type(&key, "an object in braces", node)),
-        };
-        Ok(Section { source, key, fields, taken: Vec::new(), warnings })
+    /// The whole text.
+    pub(crate) fn top(source: &'a Source, root: &'a Node, findings: &'a mut Findings) -> Self {
+        let mut top = Section { source, key: String::new(), fields: &[], taken: Vec::new(), findings };
+        match &root.value {
+            Value::Object(fields) => top.fields = fields,
+            _ => top.wrong_type("settings", "an object in braces", root),
+        }
+        top
     }
 
     /// The object at `name`.
-    pub(crate) fn section(&mut self, name: &'static str) -> Result<Section<'_>, Error> {
-        let node = self.take(name).map(|field| &field.node);
-        Section::new(self.source, self.full_name(name), node, self.warnings)
+    pub(crate) fn section(&mut self, name: &'static str) -> Section<'_> {
+        let fields = match self.take(name).map(|field| &field.node) {
+            None => &[],
+            Some(Node { value: Value::Object(fields), .. }) => fields.as_slice(),
+            Some(node) => {
+                self.wrong_type(&self.full_name(name), "an object in braces", node);
+                &[]
+            }
+        };
+        let key = self.full_name(name);
+        Section { source: self.source, key, fields, taken: Vec::new(), findings: self.findings }
     }
 
     /// The switch at `name`.
-    pub(crate) fn switch(&mut self, name: &'static str) -> Result<Option<Setting<bool>>, Error> {
-        let Some(field) = self.take(name) else { return Ok(None) };
+    pub(crate) fn switch(&mut self, name: &'static str) -> Option<Setting<bool>> {
+        let field = self.take(name)?;
         let key = self.full_name(name);
         let Value::Bool(value) = field.node.value else {
-            return Err(self.source.wrong_type(&key, "true or false", &field.node));
+            self.wrong_type(&key, "true or false", &field.node);
+            return None;
         };
         let origin = self.source.origin(&key.into(), field.node.at, if value { "true" } else { "false" });
-        Ok(Some(Setting { value, origin }))
+        Some(Setting { value, origin })
     }
 
-    /// The switch at `name`, which does not count from a repository's files.
-    pub(crate) fn switch_of_the_user(&mut self, name: &'static str) -> Result<Option<Setting<bool>>, Error> {
-        let Some(switch) = self.switch(name)? else { return Ok(None) };
-        let layer = self.source.layer;
-        if !matches!(layer, Layer::Project | Layer::Local) {
-            return Ok(Some(switch));
-        }
-        let kind = WarningKind::Layer { layer, counts_from: "the user's and managed" };
-        self.warn_at_key(name, kind);
-        Ok(None)
+    /// The text at `name`, turned into a value; `expected` says what it should be.
+    pub(crate) fn text<T>(
+        &mut self,
+        name: &'static str,
+        expected: &'static str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<Setting<T>> {
+        let field = self.take(name)?;
+        let key = self.full_name(name);
+        let read = match &field.node.value {
+            Value::Text(text) => read(text).map(|value| (value, text)),
+            _ => None,
+        };
+        let Some((value, text)) = read else {
+            self.wrong_type(&key, expected, &field.node);
+            return None;
+        };
+        Some(Setting { value, origin: self.source.origin(&key.into(), field.node.at, text) })
     }
 
     /// The list at `name`, each text turned into a rule; `read` says why one cannot be.
@@ -121,52 +144,77 @@ impl<'a> Section<'a> {
         &mut self,
         name: &'static str,
         read: impl Fn(&str, Origin) -> Result<T, E>,
-    ) -> Result<Vec<T>, Error> {
-        let entries = self.list(name)?;
+    ) -> Vec<T> {
+        self.rules_at(name, read).into_iter().map(|(_, rule)| rule).collect()
+    }
+
+    /// The same, each with its position.
+    pub(crate) fn rules_at<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        read: impl Fn(&str, Origin) -> Result<T, E>,
+    ) -> Vec<(Position, T)> {
+        let entries = self.list(name);
         self.read_entries(name, &entries, read)
+    }
+
+    /// The list of paths at `name`, each with its position.
+    pub(crate) fn paths_at(&mut self, name: &'static str) -> Vec<(Position, FileRule)> {
+        let entries = self.list(name);
+        self.warn_of_own_directory(name, &entries);
+        let source = self.source;
+        self.read_entries(name, &entries, |text, origin| source.file_rule(text, origin))
     }
 
     /// The list of paths at `name`.
-    pub(crate) fn paths(&mut self, name: &'static str) -> Result<Vec<FileRule>, Error> {
-        let entries = self.list(name)?;
-        self.warn_of_own_directory(name, &entries);
-        self.read_entries(name, &entries, |text, origin| self.source.file_rule(text, origin))
+    pub(crate) fn paths(&mut self, name: &'static str) -> Vec<FileRule> {
+        self.paths_at(name).into_iter().map(|(_, rule)| rule).collect()
     }
 
-    /// The list at `name`; a text that `read` cannot read is left out with a warning.
-    pub(crate) fn lenient_rules<T, E: Display>(
+    /// The list at `name`, each entry an object with a text at `of`, or that text alone.
+    pub(crate) fn credentials<T, E: Display>(
         &mut self,
         name: &'static str,
+        of: &'static str,
         read: impl Fn(&str, Origin) -> Result<T, E>,
-    ) -> Result<Vec<T>, Error> {
-        let key: Arc<str> = self.full_name(name).into();
-        let mut rules = Vec::new();
-        for entry in self.list(name)? {
-            match read(entry.text, self.source.origin(&key, entry.at, entry.text)) {
-                Ok(rule) => rules.push(rule),
-                Err(reason) => {
-                    let (text, reason) = (quoted(entry.text), reason.to_string().into());
-                    self.warn(name, entry.at, WarningKind::BadEntry { text, reason });
-                }
+    ) -> Vec<T> {
+        let mut entries = Vec::new();
+        for (index, node) in self.nodes(name, "a list of objects").iter().enumerate() {
+            let key = format!("{}[{index}]", self.full_name(name));
+            match &node.value {
+                Value::Text(text) => entries.push(Entry { text, at: node.at }),
+                Value::Object(fields) => entries.extend(self.credential(&key, of, node, fields)),
+                _ => self.wrong_type(&key, "an object", node),
             }
         }
-        Ok(rules)
+        self.read_entries(name, &entries, read).into_iter().map(|(_, rule)| rule).collect()
     }
 
-    /// The list of files at `name`, each an object with a `path`.
-    pub(crate) fn credential_files(&mut self, name: &'static str) -> Result<Vec<FileRule>, Error> {
-        let entries = self.credentials(name, "path")?;
-        self.read_entries(name, &entries, |text, origin| self.source.file_rule(text, origin))
-    }
-
-    /// The list at `name`, each entry an object with a `name`.
-    pub(crate) fn credential_names<T, E: Display>(
+    /// The object at `name`, in which each key holds a list: every text of a list with its key.
+    pub(crate) fn texts_by_key<T>(
         &mut self,
         name: &'static str,
-        read: impl Fn(&str, Origin) -> Result<T, E>,
-    ) -> Result<Vec<T>, Error> {
-        let entries = self.credentials(name, "name")?;
-        self.read_entries(name, &entries, read)
+        read: impl Fn(&str, &str, Origin) -> T,
+    ) -> Vec<T> {
+        let Some(field) = self.take(name) else { return Vec::new() };
+        let key: Arc<str> = self.full_name(name).into();
+        let Value::Object(fields) = &field.node.value else {
+            self.wrong_type(&key, "an object of lists", &field.node);
+            return Vec::new();
+        };
+        let mut read_texts = Vec::new();
+        for field in fields {
+            let inner = format!("{key}.{}", shown_key(&field.key));
+            for entry in self.texts(&inner, &field.node, "a list of strings") {
+                read_texts.push(read(&field.key, entry.text, self.source.origin(&key, entry.at, entry.text)));
+            }
+        }
+        read_texts
+    }
+
+    /// What the whole text shares.
+    pub(crate) fn source(&self) -> &'a Source {
+        self.source
     }
 
     /// Speaks of the key `name`, where it stands.
@@ -176,27 +224,43 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Refuses the value of the key `name`.
+    pub(crate) fn refuse_at_key(&mut self, name: &'static str, text: &str, reason: &dyn Display) {
+        if let Some(field) = self.fields.iter().find(|field| field.key == name) {
+            self.refuse(name, &Entry { text, at: field.node.at }, reason);
+        }
+    }
+
+    /// Speaks of what stands at `at`, under the key `name`.
+    pub(crate) fn warn(&mut self, name: &str, at: Position, kind: WarningKind) {
+        let (place, key) = (self.source.place(at), self.full_name(name).into());
+        self.findings.warnings.push(Warning { place, key, kind });
+    }
+
     /// Looks at the keys that nobody asked for.
-    pub(crate) fn finish(self) -> Result<(), Error> {
+    pub(crate) fn finish(mut self) {
         // Looking for what was meant takes time; nobody misspells more keys than this.
         const EXPLAINED: usize = 32;
         let mut unknown = 0;
-        for field in self.fields.iter().filter(|field| !self.taken.contains(&field.key.as_str())) {
+        let taken = std::mem::take(&mut self.taken);
+        for field in self.fields.iter().filter(|field| !taken.contains(&field.key.as_str())) {
             let key = self.full_name(&shown_key(&field.key));
             let kind = match Key::find(&self.key, &field.key).map(|key| key.support) {
                 Some(Support::LeftOut(why)) => WarningKind::LeftOut { why },
-                Some(Support::Managed) => {
-                    WarningKind::Layer { layer: self.source.layer, counts_from: "managed" }
-                }
-                Some(Support::Read | Support::Deny) | None => {
-                    self.check_for_lost_deny(&key, field)?;
+                Some(Support::Read(..)) | None => {
+                    if self.finds_lost_deny(&key, field) {
+                        continue;
+                    }
                     unknown += 1;
                     self.unknown(field, unknown <= EXPLAINED)
                 }
             };
-            self.warnings.push(Warning { place: self.source.place(field.at), key: key.into(), kind });
+            self.findings.warnings.push(Warning {
+                place: self.source.place(field.at),
+                key: key.into(),
+                kind,
+            });
         }
-        Ok(())
     }
 
     fn unknown(&self, field: &Field, explained: bool) -> WarningKind {
@@ -205,52 +269,71 @@ impl<'a> Section<'a> {
     }
 
     /// A key that is not known must not be a deny, nor hold one.
-    fn check_for_lost_deny(&self, key: &str, field: &Field) -> Result<(), Error> {
-        if let Some(meant) = Key::almost_deny(&field.key) {
+    fn finds_lost_deny(&mut self, key: &str, field: &Field) -> bool {
+        if let Some(meant) = Key::almost_deny(&self.key, &field.key) {
             let (place, meant) = (self.source.place(field.at), meant.full_name());
-            return Err(Error::MisspeltDeny { place, key: key.into(), meant });
+            self.findings.errors.push(Error::MisspeltDeny { place, key: key.into(), meant });
+            return true;
         }
-        let Value::Object(fields) = &field.node.value else { return Ok(()) };
-        fields.iter().try_for_each(|field| {
-            self.check_for_lost_deny(&format!("{key}.{}", shown_key(&field.key)), field)
-        })
+        let Value::Object(fields) = &field.node.value else { return false };
+        let mut found = false;
+        for field in fields {
+            found |= self.finds_lost_deny(&format!("{key}.{}", shown_key(&field.key)), field);
+        }
+        found
     }
 
     fn read_entries<T, E: Display>(
-        &self,
+        &mut self,
         name: &'static str,
         entries: &[Entry<'_>],
         read: impl Fn(&str, Origin) -> Result<T, E>,
-    ) -> Result<Vec<T>, Error> {
+    ) -> Vec<(Position, T)> {
         let key: Arc<str> = self.full_name(name).into();
-        let read = |entry: &Entry<'_>| {
-            read(entry.text, self.source.origin(&key, entry.at, entry.text))
-                .map_err(|reason| self.source.bad_entry(&key, entry, &reason))
-        };
-        entries.iter().map(read).collect()
-    }
-
-    fn list(&mut self, name: &'static str) -> Result<Vec<Entry<'a>>, Error> {
-        let nodes = self.nodes(name, "a list of strings")?;
-        let read = |(index, node): (usize, &'a Node)| match &node.value {
-            Value::Text(text) => Ok(Entry { text, at: node.at }),
-            _ => Err(self.source.wrong_type(&format!("{}[{index}]", self.full_name(name)), "a string", node)),
-        };
-        nodes.iter().enumerate().map(read).collect()
-    }
-
-    /// The list at `name`, each entry an object with a text at `of`, or that text alone.
-    fn credentials(&mut self, name: &'static str, of: &'static str) -> Result<Vec<Entry<'a>>, Error> {
-        let mut entries = Vec::new();
-        for (index, node) in self.nodes(name, "a list of objects")?.iter().enumerate() {
-            let key = format!("{}[{index}]", self.full_name(name));
-            entries.push(match &node.value {
-                Value::Text(text) => Entry { text, at: node.at },
-                Value::Object(fields) => self.credential(&key, of, node, fields)?,
-                _ => return Err(self.source.wrong_type(&key, "an object", node)),
-            });
+        let mut rules = Vec::with_capacity(entries.len());
+        for entry in entries {
+            match read(entry.text, self.source.origin(&key, entry.at, entry.text)) {
+                Ok(rule) => rules.push((entry.at, rule)),
+                Err(reason) => self.refuse(name, entry, &reason),
+            }
         }
-        Ok(entries)
+        rules
+    }
+
+    /// An entry that cannot be read is an error where its loss would leave something open, or where an administrator
+    /// wrote it; elsewhere it costs itself.
+    fn refuse(&mut self, name: &'static str, entry: &Entry<'_>, reason: &dyn Display) {
+        let (text, reason) = (quoted(entry.text), reason.to_string().into());
+        let is_strict =
+            self.source.layer == Layer::Managed || Key::find(&self.key, name).is_none_or(Key::denies);
+        if is_strict {
+            let (place, key) = (self.source.place(entry.at), self.full_name(name).into());
+            self.findings.errors.push(Error::BadEntry { place, key, text, reason });
+        } else {
+            self.warn(name, entry.at, WarningKind::BadEntry { text, reason });
+        }
+    }
+
+    fn list(&mut self, name: &'static str) -> Vec<Entry<'a>> {
+        match self.take(name).map(|field| &field.node) {
+            None => Vec::new(),
+            Some(node) => self.texts(&self.full_name(name), node, "a list of strings"),
+        }
+    }
+
+    fn texts(&mut self, key: &str, node: &'a Node, expected: &'static str) -> Vec<Entry<'a>> {
+        let Value::List(nodes) = &node.value else {
+            self.wrong_type(key, expected, node);
+            return Vec::new();
+        };
+        let mut entries = Vec::with_capacity(nodes.len());
+        for (index, node) in nodes.iter().enumerate() {
+            match &node.value {
+                Value::Text(text) => entries.push(Entry { text, at: node.at }),
+                _ => self.wrong_type(&format!("{key}[{index}]"), "a string", node),
+            }
+        }
+        entries
     }
 
     /// The text at `of` of a credential, whatever its mode: each of the modes there are hides it.
@@ -260,65 +343,80 @@ impl<'a> Section<'a> {
         of: &'static str,
         node: &'a Node,
         fields: &'a [Field],
-    ) -> Result<Entry<'a>, Error> {
+    ) -> Option<Entry<'a>> {
         let find = |name: &str| fields.iter().find(|field| field.key == name).map(|field| &field.node);
         if let Some(mode) = find("mode") {
-            self.check_mode(&format!("{key}.mode"), mode)?;
+            self.check_mode(&format!("{key}.mode"), mode);
         }
+        let key = format!("{key}.{of}");
         match find(of) {
-            Some(Node { value: Value::Text(text), at }) => Ok(Entry { text, at: *at }),
-            Some(found) => Err(self.source.wrong_type(&format!("{key}.{of}"), "a string", found)),
-            None => Err(Error::WrongType {
+            Some(Node { value: Value::Text(text), at }) => return Some(Entry { text, at: *at }),
+            Some(found) => self.wrong_type(&key, "a string", found),
+            None => self.findings.errors.push(Error::WrongType {
                 place: self.source.place(node.at),
-                key: format!("{key}.{of}").into(),
+                key: key.into(),
                 expected: "a string",
                 found: "nothing".into(),
             }),
         }
+        None
     }
 
-    fn check_mode(&mut self, key: &str, mode: &Node) -> Result<(), Error> {
+    fn check_mode(&mut self, key: &str, mode: &Node) {
         match &mode.value {
             Value::Text(text) if text == "deny" => {}
             Value::Text(text) if text == "mask" => {
                 let place = self.source.place(mode.at);
-                self.warnings.push(Warning { place, key: key.into(), kind: WarningKind::Mask });
+                self.findings.warnings.push(Warning { place, key: key.into(), kind: WarningKind::Mask });
             }
-            _ => return Err(self.source.wrong_type(key, "\"deny\" or \"mask\"", mode)),
+            _ => self.wrong_type(key, "\"deny\" or \"mask\"", mode),
         }
-        Ok(())
     }
 
+    /// What stands at `name`, where it counts from this layer.
     fn take(&mut self, name: &'static str) -> Option<&'a Field> {
         self.taken.push(name);
-        self.fields.iter().find(|field| field.key == name)
+        let field = self.fields.iter().find(|field| field.key == name)?;
+        let layers = match Key::find(&self.key, name).map(|key| key.support) {
+            Some(Support::Read(_, layers, _)) => layers,
+            _ => Layers::Any,
+        };
+        if layers.hold(self.source.layer) {
+            return Some(field);
+        }
+        let kind = WarningKind::Layer { layer: self.source.layer, counts_from: layers.name() };
+        self.warn(name, field.at, kind);
+        None
     }
 
-    fn nodes(&mut self, name: &'static str, expected: &'static str) -> Result<&'a [Node], Error> {
+    fn nodes(&mut self, name: &'static str, expected: &'static str) -> &'a [Node] {
         match self.take(name).map(|field| &field.node) {
-            None => Ok(&[]),
-            Some(Node { value: Value::List(nodes), .. }) => Ok(nodes),
-            Some(node) => Err(self.source.wrong_type(&self.full_name(name), expected, node)),
+            None => &[],
+            Some(Node { value: Value::List(nodes), .. }) => nodes,
+            Some(node) => {
+                self.wrong_type(&self.full_name(name), expected, node);
+                &[]
+            }
         }
     }
 
-    fn warn(&mut self, name: &'static str, at: Position, kind: WarningKind) {
-        let (place, key) = (self.source.place(at), self.full_name(name).into());
-        self.warnings.push(Warning { place, key, kind });
+    fn wrong_type(&mut self, key: &str, expected: &'static str, node: &Node) {
+        let (place, found) = (self.source.place(node.at), node.describe());
+        self.findings.errors.push(Error::WrongType { place, key: key.into(), expected, found });
     }
 
     /// In a user's file `.` is the file's own directory, which is seldom meant.
     fn warn_of_own_directory(&mut self, name: &'static str, entries: &[Entry<'_>]) {
         let is_own = |entry: &&Entry<'_>| matches!(entry.text, "." | "./" | "./**");
-        if self.source.layer == Layer::User {
+        if let (Layer::User, Some(base)) = (self.source.layer, &self.source.base) {
             for entry in entries.iter().filter(is_own) {
-                let directory = self.source.anchor.base.to_string().into();
+                let directory = base.to_string().into();
                 self.warn(name, entry.at, WarningKind::OwnDirectory { directory });
             }
         }
     }
 
     fn full_name(&self, name: &str) -> String {
-        format!("{}.{name}", self.key)
+        full_name(&self.key, name)
     }
 }

@@ -39,8 +39,15 @@ pub(crate) struct Field {
 }
 
 impl Node {
-    /// Reads the text of `file`.
-    pub(crate) fn parse(file: &Arc<str>, text: &str) -> Result<Node, Error> {
+    /// Reads the text of `file`. There are several errors where several keys stand twice.
+    pub(crate) fn parse(file: &Arc<str>, text: &str) -> Result<Node, Vec<Error>> {
+        let node = Self::parse_tree(file, text).map_err(|error| vec![error])?;
+        let mut errors = Vec::new();
+        check_keys(file, &node, &mut errors);
+        if errors.is_empty() { Ok(node) } else { Err(errors) }
+    }
+
+    fn parse_tree(file: &Arc<str>, text: &str) -> Result<Node, Error> {
         let place = |position| Place { file: file.clone(), position };
         let mut walk = Walk { starts: Starts::new(text), depth: 0, too_deep: None };
         let mut deserializer = json5::Deserializer::from_str(text);
@@ -55,7 +62,6 @@ impl Node {
         };
         let node = read.map_err(syntax)?;
         expect_end(&mut deserializer).map_err(syntax)?;
-        check_keys(file, &node)?;
         Ok(node)
     }
 
@@ -199,22 +205,22 @@ fn expect_end(deserializer: &mut json5::Deserializer<'_>) -> Result<(), json5::E
 }
 
 /// No object of the tree may hold a key twice.
-fn check_keys(file: &Arc<str>, node: &Node) -> Result<(), Error> {
+fn check_keys(file: &Arc<str>, node: &Node, errors: &mut Vec<Error>) {
     match &node.value {
-        Value::List(nodes) => nodes.iter().try_for_each(|node| check_keys(file, node)),
+        Value::List(nodes) => nodes.iter().for_each(|node| check_keys(file, node, errors)),
         Value::Object(fields) => {
             let mut first = HashMap::with_capacity(fields.len());
             for field in fields {
-                if let Some(earlier) = first.insert(field.key.as_str(), field.at) {
+                let earlier = *first.entry(field.key.as_str()).or_insert(field.at);
+                if earlier != field.at {
                     let place = Place { file: file.clone(), position: field.at };
                     let key = crate::error::quoted(&field.key);
-                    return Err(Error::DuplicateKey { place, key, first: earlier.line });
+                    errors.push(Error::DuplicateKey { place, key, first: earlier.line });
                 }
-                check_keys(file, &field.node)?;
+                check_keys(file, &field.node, errors);
             }
-            Ok(())
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => Ok(()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
     }
 }
 

@@ -1,8 +1,18 @@
-//! What is odd about settings, but loosens nothing: it is left out, and said so.
+//! What is odd about settings, but loosens nothing: it is left out, and said so. Also all that one look finds.
 
-use crate::Place;
-use palisade_policy::Layer;
+use crate::{Error, Place};
+use palisade_permissions::Mode;
+use palisade_policy::{AbsPath, Layer};
 use std::fmt;
+
+/// What is wrong with a settings text, and what is odd about it.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// For each of these alone nothing may run.
+    pub errors: Vec<Error>,
+    /// These loosen nothing.
+    pub warnings: Vec<Warning>,
+}
 
 /// One thing that was left out or that means something else than it may seem.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +54,27 @@ pub enum WarningKind {
         /// What is wrong with it.
         reason: Box<str>,
     },
+    /// A default mode that does not count from a repository's files.
+    Mode {
+        /// The mode.
+        mode: Mode,
+        /// The layer it stands in.
+        layer: Layer,
+    },
+    /// An `Edit` allow rule with a wildcard elsewhere than in a trailing `/**`.
+    EditsOnly,
+    /// A write rule with such a wildcard, which no mount can stand for.
+    WriteWildcard,
+    /// An allowed host pattern that covers every host, or every one below a top-level domain.
+    Broad {
+        /// The pattern.
+        pattern: Box<str>,
+    },
+    /// A deny that names something that does not exist.
+    NothingThere {
+        /// The path.
+        path: AbsPath,
+    },
     /// `mode: "mask"`, which is taken for `"deny"`.
     Mask,
     /// An entry of `allowUnixSockets`.
@@ -73,7 +104,20 @@ impl fmt::Display for WarningKind {
             WarningKind::Layer { layer, counts_from } => {
                 write!(f, "left out: it counts from {counts_from} settings only, and these are {layer} settings")
             }
-            WarningKind::BadEntry { text, reason } => write!(f, "{text} left out: it {reason}"),
+            WarningKind::BadEntry { text, reason } => write!(f, "{text}: {reason}; left out"),
+            WarningKind::Mode { mode, layer } => {
+                write!(f, "left out: \"{mode}\" counts from the user's and managed settings only, and these are {layer} settings")
+            }
+            WarningKind::EditsOnly => {
+                f.write_str("approves edits, but opens nothing to commands: a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)")
+            }
+            WarningKind::WriteWildcard => {
+                f.write_str("every command is refused while this stands: on Linux a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)")
+            }
+            WarningKind::Broad { pattern } => {
+                write!(f, "{pattern} opens the network to nearly everybody; what a command can read can leave")
+            }
+            WarningKind::NothingThere { path } => write!(f, "denies nothing now: {path} does not exist"),
             WarningKind::Mask => f.write_str("\"mask\" is taken for \"deny\": masking would need to look inside TLS"),
             WarningKind::EverySocket => {
                 f.write_str("on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart")

@@ -138,7 +138,15 @@ fn types() {
         r#"{"sandbox": {"filesystem": []}}"#,
         "{\"sandbox\": {\n  \"filesystem\": {\n    \"denyRead\": \"~/.ssh\"\n}}}",
         "{\"sandbox\": {\"filesystem\": {\"denyRead\": [\n\"a\",\n {\"path\": \"~/.ssh\"}]}}}",
-        r#"{"sandbox": {"filesystem": {"disabled": "no"}}}"#,
+        r#"{"sandbox": {"ignoreViolations": ["x"]}}"#,
+        r#"{"sandbox": {"ignoreViolations": {"*": "x"}}}"#,
+        r#"{"sandbox": {"ignoreViolations": {"npm test": ["x", 1]}}}"#,
+        r#"{"permissions": []}"#,
+        r#"{"permissions": {"deny": "Bash"}}"#,
+        r#"{"permissions": {"allow": [{"rule": "Bash"}]}}"#,
+        r#"{"permissions": {"defaultMode": true}}"#,
+        r#"{"permissions": {"disableBypassPermissionsMode": true}}"#,
+        r#"{"permissions": {"additionalDirectories": "../docs"}}"#,
         r#"{"sandbox": {"network": {"allowedDomains": {"a.test": true}}}}"#,
         r#"{"sandbox": {"network": {"allowLocalBinding": 0x10}}}"#,
         r#"{"sandbox": {"credentials": {"files": {}}}}"#,
@@ -174,8 +182,24 @@ fn types() {
       FILE:3:17: sandbox.filesystem.denyRead: expected a list of strings, found the string "~/.ssh"
     {\"sandbox\": {\"filesystem\": {\"denyRead\": [\n\"a\",\n {\"path\": \"~/.ssh\"}]}}}
       FILE:3:2: sandbox.filesystem.denyRead[1]: expected a string, found an object
-    {\"sandbox\": {\"filesystem\": {\"disabled\": \"no\"}}}
-      FILE:1:41: sandbox.filesystem.disabled: expected true or false, found the string "no"
+    {\"sandbox\": {\"ignoreViolations\": [\"x\"]}}
+      FILE:1:34: sandbox.ignoreViolations: expected an object of lists, found a list
+    {\"sandbox\": {\"ignoreViolations\": {\"*\": \"x\"}}}
+      FILE:1:40: sandbox.ignoreViolations."*": expected a list of strings, found the string "x"
+    {\"sandbox\": {\"ignoreViolations\": {\"npm test\": [\"x\", 1]}}}
+      FILE:1:53: sandbox.ignoreViolations."npm test"[1]: expected a string, found the number 1
+    {\"permissions\": []}
+      FILE:1:17: permissions: expected an object in braces, found a list
+    {\"permissions\": {\"deny\": \"Bash\"}}
+      FILE:1:26: permissions.deny: expected a list of strings, found the string "Bash"
+    {\"permissions\": {\"allow\": [{\"rule\": \"Bash\"}]}}
+      FILE:1:28: permissions.allow[0]: expected a string, found an object
+    {\"permissions\": {\"defaultMode\": true}}
+      FILE:1:33: permissions.defaultMode: expected the name of a permission mode, found true
+    {\"permissions\": {\"disableBypassPermissionsMode\": true}}
+      FILE:1:50: permissions.disableBypassPermissionsMode: expected "disable", found true
+    {\"permissions\": {\"additionalDirectories\": \"../docs\"}}
+      FILE:1:43: permissions.additionalDirectories: expected a list of strings, found the string "../docs"
     {\"sandbox\": {\"network\": {\"allowedDomains\": {\"a.test\": true}}}}
       FILE:1:44: sandbox.network.allowedDomains: expected a list of strings, found an object
     {\"sandbox\": {\"network\": {\"allowLocalBinding\": 0x10}}}
@@ -201,12 +225,11 @@ fn entries() {
         r#"{"sandbox": {"filesystem": {"denyRead": [""]}}}"#,
         r#"{"sandbox": {"filesystem": {"denyRead": ["ok", "~root/x"]}}}"#,
         r#"{"sandbox": {"filesystem": {"denyWrite": ["a\u0000b"]}}}"#,
-        r#"{"sandbox": {"filesystem": {"allowWrite": ["a[b"]}}}"#,
-        r#"{"sandbox": {"filesystem": {"allowRead": ["../*"]}}}"#,
-        r#"{"sandbox": {"network": {"allowUnixSockets": [""]}}}"#,
-        r#"{"sandbox": {"network": {"allowedDomains": ["https://example.com"]}}}"#,
-        r#"{"sandbox": {"network": {"allowedDomains": ["example.com/path"]}}}"#,
-        r#"{"sandbox": {"network": {"allowedDomains": ["example.com:70000"]}}}"#,
+        r#"{"sandbox": {"filesystem": {"denyRead": ["a[b"]}}}"#,
+        r#"{"sandbox": {"filesystem": {"denyWrite": ["../*"]}}}"#,
+        r#"{"sandbox": {"network": {"deniedDomains": ["https://example.com"]}}}"#,
+        r#"{"sandbox": {"network": {"deniedDomains": ["example.com/path"]}}}"#,
+        r#"{"sandbox": {"network": {"deniedDomains": ["example.com:70000"]}}}"#,
         r#"{"sandbox": {"network": {"deniedDomains": ["*."]}}}"#,
         r#"{"sandbox": {"network": {"deniedDomains": [".*.foo.com"]}}}"#,
         r#"{"sandbox": {"network": {"deniedDomains": ["*.*.example.com"]}}}"#,
@@ -224,18 +247,16 @@ fn entries() {
       FILE:1:48: sandbox.filesystem.denyRead: "~root/x": names another user's home directory; write the directory's full path instead
     {\"sandbox\": {\"filesystem\": {\"denyWrite\": [\"a\\u0000b\"]}}}
       FILE:1:43: sandbox.filesystem.denyWrite: "a\0b": holds a NUL byte
-    {\"sandbox\": {\"filesystem\": {\"allowWrite\": [\"a[b\"]}}}
-      FILE:1:44: sandbox.filesystem.allowWrite: "a[b": is not a valid pattern: [ without ]; write \[ for a bracket itself
-    {\"sandbox\": {\"filesystem\": {\"allowRead\": [\"../*\"]}}}
-      FILE:1:43: sandbox.filesystem.allowRead: "../*": is not a valid pattern: ".." together with wildcards
-    {\"sandbox\": {\"network\": {\"allowUnixSockets\": [\"\"]}}}
-      FILE:1:47: sandbox.network.allowUnixSockets: "": is empty; write "." for the directory itself
-    {\"sandbox\": {\"network\": {\"allowedDomains\": [\"https://example.com\"]}}}
-      FILE:1:45: sandbox.network.allowedDomains: "https://example.com": has a scheme; write the host alone, such as "example.com"
-    {\"sandbox\": {\"network\": {\"allowedDomains\": [\"example.com/path\"]}}}
-      FILE:1:45: sandbox.network.allowedDomains: "example.com/path": has a path; a rule covers a whole host, so write the host alone
-    {\"sandbox\": {\"network\": {\"allowedDomains\": [\"example.com:70000\"]}}}
-      FILE:1:45: sandbox.network.allowedDomains: "example.com:70000": has a port that is not a number from 1 to 65535
+    {\"sandbox\": {\"filesystem\": {\"denyRead\": [\"a[b\"]}}}
+      FILE:1:42: sandbox.filesystem.denyRead: "a[b": is not a valid pattern: [ without ]; write \[ for a bracket itself
+    {\"sandbox\": {\"filesystem\": {\"denyWrite\": [\"../*\"]}}}
+      FILE:1:43: sandbox.filesystem.denyWrite: "../*": is not a valid pattern: ".." together with wildcards
+    {\"sandbox\": {\"network\": {\"deniedDomains\": [\"https://example.com\"]}}}
+      FILE:1:44: sandbox.network.deniedDomains: "https://example.com": has a scheme; write the host alone, such as "example.com"
+    {\"sandbox\": {\"network\": {\"deniedDomains\": [\"example.com/path\"]}}}
+      FILE:1:44: sandbox.network.deniedDomains: "example.com/path": has a path; a rule covers a whole host, so write the host alone
+    {\"sandbox\": {\"network\": {\"deniedDomains\": [\"example.com:70000\"]}}}
+      FILE:1:44: sandbox.network.deniedDomains: "example.com:70000": has a port that is not a number from 1 to 65535
     {\"sandbox\": {\"network\": {\"deniedDomains\": [\"*.\"]}}}
       FILE:1:44: sandbox.network.deniedDomains: "*.": starts or ends with a dot; write "*." in front to cover the names below a host
     {\"sandbox\": {\"network\": {\"deniedDomains\": [\".*.foo.com\"]}}}

@@ -1,9 +1,9 @@
 //! A project and a home directory in a temporary directory, and a printer of what was loaded from them.
 
-use palisade_permissions::RuleSet;
-use palisade_policy::{AbsPath, FileRule, HostRule, Origin, Policy};
-use palisade_settings::{Error, Extra, Flags, Loaded, Options, Places, Setting, load};
+use palisade_policy::{AbsPath, Origin};
+use palisade_settings::{Error, Extra, Flags, InForce, Loaded, ManagedPlaces, Places, Trust, load};
 use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 pub(crate) struct Fixture {
@@ -22,7 +22,20 @@ impl Fixture {
             AbsPath::try_from(directory.path().join(name).as_path()).expect("an absolute path")
         };
         let (root, home, working_directory) = (at("project"), at("home"), at("cwd"));
-        let places = Places { root, home: Some(home), config_dir: None, working_directory };
+        let managed = ManagedPlaces {
+            directories: ["palisade", "cogitator", "claude-code"]
+                .map(|name| root.join(format!("../etc/{name}")).expect("no NUL"))
+                .into(),
+            owner: nix::unistd::geteuid().as_raw(),
+        };
+        let places = Places {
+            managed,
+            root,
+            trust: Trust::Trusted,
+            home: Some(home),
+            config_dir: None,
+            working_directory,
+        };
         Fixture { directory, places, extras: Vec::new(), flags: Flags::default() }
     }
 
@@ -35,11 +48,17 @@ impl Fixture {
         AbsPath::try_from(self.path(path).as_path()).expect("an absolute path")
     }
 
+    /// Writes a file, which only its owner can change, whatever the umask.
     pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(path);
-        std::fs::create_dir_all(path.parent().expect("below the temporary directory"))
-            .expect("directories above");
-        std::fs::write(path, bytes).expect("a new file");
+        let above = path.parent().expect("below the temporary directory");
+        std::fs::create_dir_all(above).expect("directories above");
+        std::fs::write(&path, bytes).expect("a new file");
+        let own = above.ancestors().take_while(|above| *above != self.directory.path());
+        for directory in own {
+            std::fs::set_permissions(directory, PermissionsExt::from_mode(0o755)).expect("a new mode");
+        }
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("a new mode");
     }
 
     pub(crate) fn load(&self) -> Result<Loaded, Error> {
@@ -71,67 +90,55 @@ pub(crate) fn project(text: &str) -> String {
     merged(&[("/project/.claude/settings.json", text)])
 }
 
+/// Everything but defaults, each with its layer and origin.
 fn print(loaded: &Loaded) -> String {
-    let Loaded { policy, rules, options, warnings } = loaded;
     let mut out = String::new();
-    print_switches(&mut out, policy, rules, options);
-    let files = &policy.files;
-    print_list(&mut out, "allow write", &files.allow_write, file);
-    print_list(&mut out, "deny write", &files.deny_write, file);
-    print_list(&mut out, "deny read", &files.deny_read, file);
-    print_list(&mut out, "allow read", &files.allow_read, file);
-    print_list(&mut out, "allow host", &policy.network.allowed, host);
-    print_list(&mut out, "deny host", &policy.network.denied, host);
-    print_list(&mut out, "hide variable", &policy.hidden_variables, |rule| {
-        (rule.name.to_string(), &rule.origin)
-    });
-    print_list(&mut out, "outside the sandbox", &rules.excluded, |rule| {
-        (rule.pattern.to_string(), &rule.origin)
-    });
-    for warning in warnings {
+    for InForce { key, value, origin } in loaded.in_force() {
+        if let Some(origin) = origin {
+            let wildcards = if has_wildcards(loaded, &origin) { " (wildcards)" } else { "" };
+            writeln!(out, "{} {value}{wildcards}  <- {}: {origin}", word(key), origin.layer)
+                .expect("a string");
+        }
+    }
+    if loaded.policy.network.unix_sockets {
+        writeln!(out, "every Unix socket is open").expect("a string");
+    }
+    for dropped in &loaded.dropped {
+        writeln!(out, "dropped: {}: {dropped}", dropped.origin.layer).expect("a string");
+    }
+    for warning in &loaded.warnings {
         writeln!(out, "warning: {warning}").expect("a string");
     }
     out
 }
 
-/// The switches that differ from their defaults or that somebody set.
-fn print_switches(out: &mut String, policy: &Policy, rules: &RuleSet, options: &Options) {
-    let default = Policy::default();
-    let mut switch = |name: &str, value: bool, default: bool, setting: &Option<Setting<bool>>| {
-        let setter = setting.as_ref().filter(|setting| setting.value == value);
-        if value != default || setter.is_some() {
-            let by = setter.map_or("a list".into(), |setter| by(&setter.origin));
-            writeln!(out, "{name} = {value}  <- {by}").expect("a string");
-        }
-    };
-    let (filesystem, network) = (&options.filesystem, &options.network);
-    let fail = &options.fail_if_unavailable;
-    switch("enabled", policy.enabled, default.enabled, &options.enabled);
-    switch("fail if unavailable", policy.fail_if_unavailable, default.fail_if_unavailable, fail);
-    switch("auto-allow", policy.auto_allow, default.auto_allow, &options.auto_allow_bash_if_sandboxed);
-    switch("allow unsandboxed", rules.allow_unsandboxed, false, &options.allow_unsandboxed_commands);
-    switch("files disabled", policy.files_disabled, default.files_disabled, &filesystem.disabled);
-    switch("strict", policy.network.strict, default.network.strict, &network.strict_allowlist);
-    let all = &network.allow_all_unix_sockets;
-    switch("unix sockets", policy.network.unix_sockets, default.network.unix_sockets, all);
+fn has_wildcards(loaded: &Loaded, origin: &Origin) -> bool {
+    loaded.policy.files.rules().any(|rule| rule.origin == *origin && rule.pattern.has_wildcards())
 }
 
-fn print_list<T>(out: &mut String, name: &str, rules: &[T], show: impl Fn(&T) -> (String, &Origin)) {
-    for rule in rules {
-        let (pattern, origin) = show(rule);
-        writeln!(out, "{name} {pattern}  <- {}", by(origin)).expect("a string");
+/// What a value of the key is.
+fn word(key: &str) -> &str {
+    match key {
+        "sandbox.filesystem.allowWrite" => "allow write",
+        "sandbox.filesystem.denyWrite" => "deny write",
+        "sandbox.filesystem.denyRead" => "deny read",
+        "sandbox.filesystem.allowRead" => "allow read",
+        "sandbox.network.allowedDomains" => "allow host",
+        "sandbox.network.deniedDomains" => "deny host",
+        "sandbox.credentials.envVars" => "hide variable",
+        "sandbox.ignoreViolations" => "ignore violation",
+        "sandbox.excludedCommands" => "outside the sandbox",
+        "permissions.deny" => "deny",
+        "permissions.ask" => "ask",
+        "permissions.allow" => "allow",
+        "permissions.additionalDirectories" => "directory",
+        "permissions.defaultMode" => "mode",
+        "sandbox.enabled" => "enabled =",
+        "sandbox.failIfUnavailable" => "fail if unavailable =",
+        "sandbox.autoAllowBashIfSandboxed" => "auto-allow =",
+        "sandbox.allowUnsandboxedCommands" => "allow unsandboxed =",
+        "sandbox.filesystem.disabled" => "files disabled =",
+        "sandbox.network.strictAllowlist" => "strict =",
+        other => other,
     }
-}
-
-fn file(rule: &FileRule) -> (String, &Origin) {
-    let wildcards = if rule.pattern.has_wildcards() { " (wildcards)" } else { "" };
-    (format!("{}{wildcards}", rule.pattern), &rule.origin)
-}
-
-fn host(rule: &HostRule) -> (String, &Origin) {
-    (rule.pattern.to_string(), &rule.origin)
-}
-
-fn by(origin: &Origin) -> String {
-    format!("{}: {origin}", origin.layer)
 }

@@ -8,7 +8,10 @@ use palisade_settings::{Extra, Flags};
 fn nothing_said() {
     assert_snapshot!(merged(&[]), @"");
     assert_snapshot!(project("{}"), @"");
-    assert_snapshot!(project(r#"{"model": "opus", "permissions": {"deny": ["Read(./.env)"]}, "hooks": {}}"#), @"");
+    assert_snapshot!(project(r#"{"model": "opus", "permissions": {"deny": ["Read(./.env)"]}, "hooks": {}}"#), @r#"
+    deny read /cwd/.env  <- project: permissions.deny "Read(./.env)" in /project/.claude/settings.json:1
+    deny Read(./.env)  <- project: permissions.deny "Read(./.env)" in /project/.claude/settings.json:1
+    "#);
     assert_snapshot!(project(r#"{"sandbox": {"filesystem": {}, "network": {"allowedDomains": []}}}"#), @"");
 }
 
@@ -70,7 +73,8 @@ fn every_key_that_is_read() {
     allow unsandboxed = true  <- user: sandbox.allowUnsandboxedCommands "true" in /home/.claude/settings.json:6
     files disabled = true  <- user: sandbox.filesystem.disabled "true" in /home/.claude/settings.json:10
     strict = true  <- user: sandbox.network.strictAllowlist "true" in /home/.claude/settings.json:14
-    unix sockets = true  <- a list
+    sandbox.network.allowAllUnixSockets false  <- user: sandbox.network.allowAllUnixSockets "false" in /home/.claude/settings.json:14
+    sandbox.network.allowLocalBinding false  <- user: sandbox.network.allowLocalBinding "false" in /home/.claude/settings.json:15
     allow write /w  <- user: sandbox.filesystem.allowWrite "/w" in /home/.claude/settings.json:9
     deny write /w/x  <- user: sandbox.filesystem.denyWrite "/w/x" in /home/.claude/settings.json:9
     deny read /r  <- user: sandbox.filesystem.denyRead "/r" in /home/.claude/settings.json:9
@@ -78,6 +82,7 @@ fn every_key_that_is_read() {
     deny read /home/.npmrc  <- user: sandbox.credentials.files "~/.npmrc" in /home/.claude/settings.json:18
     deny read /home/.pgpass  <- user: sandbox.credentials.files "~/.pgpass" in /home/.claude/settings.json:18
     allow read /r/x  <- user: sandbox.filesystem.allowRead "/r/x" in /home/.claude/settings.json:9
+    sandbox.network.allowUnixSockets /run/x.sock  <- user: sandbox.network.allowUnixSockets "/run/x.sock" in /home/.claude/settings.json:14
     allow host a.test:443  <- user: sandbox.network.allowedDomains "a.test:443" in /home/.claude/settings.json:13
     allow host [::1]:8080  <- user: sandbox.network.allowedDomains "[::1]:8080" in /home/.claude/settings.json:13
     deny host *  <- user: sandbox.network.deniedDomains "*" in /home/.claude/settings.json:13
@@ -88,6 +93,7 @@ fn every_key_that_is_read() {
     outside the sandbox npm run test *  <- user: sandbox.excludedCommands "npm run test:*" in /home/.claude/settings.json:7
     outside the sandbox make  <- user: sandbox.excludedCommands "make" in /home/.claude/settings.json:7
     outside the sandbox git * main  <- user: sandbox.excludedCommands "git * main" in /home/.claude/settings.json:7
+    every Unix socket is open
     warning: /home/.claude/settings.json:14:36: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
     "#);
 }
@@ -212,8 +218,8 @@ fn objects_merge_key_by_key() {
     ]), @r#"
     strict = true  <- user: sandbox.network.strictAllowlist "true" in /home/.claude/settings.json:1
     deny read /a  <- user: sandbox.filesystem.denyRead "/a" in /home/.claude/settings.json:1
-    allow read /a/b  <- project: sandbox.filesystem.allowRead "/a/b" in /project/.claude/settings.json:1
     deny host x.test  <- project: sandbox.network.deniedDomains "x.test" in /project/.claude/settings.json:1
+    dropped: project: sandbox.filesystem.allowRead "/a/b" in /project/.claude/settings.json:1 is left out: it would open /a/b, which sandbox.filesystem.denyRead "/a" in /home/.claude/settings.json:1 hides
     "#);
 }
 
@@ -409,14 +415,16 @@ fn any_socket_entry_opens_every_socket() {
     assert_snapshot!(merged(&[
         ("/home/.claude/settings.json", r#"{"sandbox": {"network": {"allowUnixSockets": ["/run/docker.sock"]}}}"#),
         ("/project/.claude/settings.json", r#"{"sandbox": {"network": {"allowAllUnixSockets": false}}}"#),
-    ]), @"
-    unix sockets = true  <- a list
+    ]), @r#"
+    sandbox.network.allowAllUnixSockets false  <- project: sandbox.network.allowAllUnixSockets "false" in /project/.claude/settings.json:1
+    sandbox.network.allowUnixSockets /run/docker.sock  <- user: sandbox.network.allowUnixSockets "/run/docker.sock" in /home/.claude/settings.json:1
+    every Unix socket is open
     warning: /home/.claude/settings.json:1:26: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
-    ");
+    "#);
     assert_snapshot!(merged(&[
         ("/home/.claude/settings.json", r#"{"sandbox": {"network": {"allowAllUnixSockets": true}}}"#),
         ("/project/.claude/settings.json", r#"{"sandbox": {"network": {"allowAllUnixSockets": false}}}"#),
-    ]), @r#"unix sockets = false  <- project: sandbox.network.allowAllUnixSockets "false" in /project/.claude/settings.json:1"#);
+    ]), @r#"sandbox.network.allowAllUnixSockets false  <- project: sandbox.network.allowAllUnixSockets "false" in /project/.claude/settings.json:1"#);
 }
 
 #[test]

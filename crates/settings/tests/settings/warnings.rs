@@ -17,14 +17,15 @@ fn keys_that_are_not_supported() {
         "filesystem": {"allowManagedReadPathsOnly": true},
         "credentials": {"allowPlaintextInject": true, "awsPairs": [], "sigv4": {}}
       }
-    }"#), @"
+    }"#), @r#"
+    sandbox.network.allowLocalBinding true  <- project: sandbox.network.allowLocalBinding "true" in /project/.claude/settings.json:8
+    ignore violation *: x  <- project: sandbox.ignoreViolations "x" in /project/.claude/settings.json:5
     warning: /project/.claude/settings.json:3:9: sandbox.enableWeakerNestedSandbox: left out: the sandbox is not weakened
     warning: /project/.claude/settings.json:3:44: sandbox.enableWeakerNetworkIsolation: left out: the sandbox is not weakened
     warning: /project/.claude/settings.json:3:82: sandbox.allowAppleEvents: left out: the sandbox is not weakened
     warning: /project/.claude/settings.json:4:9: sandbox.allowNestedUserNamespaces: left out: the sandbox is not weakened
     warning: /project/.claude/settings.json:4:44: sandbox.ripgrep: left out: nothing here needs ripgrep
     warning: /project/.claude/settings.json:4:74: sandbox.enabledPlatforms: left out: the sandbox is the same on every platform
-    warning: /project/.claude/settings.json:5:9: sandbox.ignoreViolations: left out: every violation is reported
     warning: /project/.claude/settings.json:5:43: sandbox.bwrapPath: left out: it counts from managed settings only, and these are project settings
     warning: /project/.claude/settings.json:5:68: sandbox.socatPath: left out: it counts from managed settings only, and these are project settings
     warning: /project/.claude/settings.json:7:11: sandbox.network.httpProxyPort: left out: the only way to the network is Palisade's own proxy
@@ -37,7 +38,7 @@ fn keys_that_are_not_supported() {
     warning: /project/.claude/settings.json:11:25: sandbox.credentials.allowPlaintextInject: left out: credentials are hidden, never put into requests
     warning: /project/.claude/settings.json:11:55: sandbox.credentials.awsPairs: left out: credentials are hidden, never put into requests
     warning: /project/.claude/settings.json:11:71: sandbox.credentials.sigv4: left out: credentials are hidden, never put into requests
-    ");
+    "#);
 }
 
 #[test]
@@ -69,10 +70,50 @@ fn keys_that_do_not_exist() {
     "#);
 }
 
-/// Only `sandbox` is looked at: all else belongs to Claude Code.
+/// All but `sandbox` and `permissions` belongs to Claude Code.
 #[test]
 fn other_sections_are_left_alone() {
-    assert_snapshot!(project(r#"{"sandbx": {"denyRead": ["x"]}, "denyRead": [1], "permissions": 3}"#), @"");
+    assert_snapshot!(project(r#"{"sandbx": {"denyRead": ["x"]}, "denyRead": [1], "hooks": 3}"#), @"");
+}
+
+/// What only opens may be lost: it costs itself, and the rest of the list counts.
+#[test]
+fn entries_whose_loss_only_tightens() {
+    assert_snapshot!(project(r#"{
+      "sandbox": {
+        "filesystem": {"allowWrite": ["a[b", "ok"], "allowRead": ["../*", "ok"]},
+        "network": {
+          "allowUnixSockets": [""],
+          "allowedDomains": ["https://example.com", "example.com/path", "example.com:70000", "::1", "ok.test"]
+        }
+      },
+      "permissions": {
+        "allow": ["Bash(git commit -m *)bad", "Bash(ls)", "Write(docs/**)", "mcp__*", "WebFetch(domain:example.*)"],
+        "additionalDirectories": ["", "~root/x", "../docs"],
+        "defaultMode": "cautious"
+      }
+    }"#), @r#"
+    allow write /project/ok  <- project: sandbox.filesystem.allowWrite "ok" in /project/.claude/settings.json:3
+    allow write /docs  <- project: permissions.additionalDirectories "../docs" in /project/.claude/settings.json:11
+    allow read /project/ok  <- project: sandbox.filesystem.allowRead "ok" in /project/.claude/settings.json:3
+    allow host ok.test  <- project: sandbox.network.allowedDomains "ok.test" in /project/.claude/settings.json:6
+    allow Bash(ls)  <- project: permissions.allow "Bash(ls)" in /project/.claude/settings.json:10
+    directory /docs  <- project: permissions.additionalDirectories "../docs" in /project/.claude/settings.json:11
+    warning: /project/.claude/settings.json:3:39: sandbox.filesystem.allowWrite: "a[b": is not a valid pattern: [ without ]; write \[ for a bracket itself; left out
+    warning: /project/.claude/settings.json:3:67: sandbox.filesystem.allowRead: "../*": is not a valid pattern: ".." together with wildcards; left out
+    warning: /project/.claude/settings.json:5:32: sandbox.network.allowUnixSockets: "": is empty; write "." for the directory itself; left out
+    warning: /project/.claude/settings.json:6:30: sandbox.network.allowedDomains: "https://example.com": has a scheme; write the host alone, such as "example.com"; left out
+    warning: /project/.claude/settings.json:6:53: sandbox.network.allowedDomains: "example.com/path": has a path; a rule covers a whole host, so write the host alone; left out
+    warning: /project/.claude/settings.json:6:73: sandbox.network.allowedDomains: "example.com:70000": has a port that is not a number from 1 to 65535; left out
+    warning: /project/.claude/settings.json:6:94: sandbox.network.allowedDomains: "::1": an IPv6 address must stand in brackets; left out
+    warning: /project/.claude/settings.json:10:19: permissions.allow: "Bash(git commit -m *)bad": does not end with the ")" of its pattern; left out
+    warning: /project/.claude/settings.json:10:59: permissions.allow: "Write(docs/**)": covers nothing, since paths are allowed to this tool by "Edit(…)" rules; write "Edit(docs/**)"; left out
+    warning: /project/.claude/settings.json:10:77: permissions.allow: "mcp__*": has a "*" in the tool's name; an allow rule may have one only behind a server's name, as in "mcp__server__get_*"; left out
+    warning: /project/.claude/settings.json:10:87: permissions.allow: "WebFetch(domain:example.*)": has a * that is neither a whole first nor a whole middle label; left out
+    warning: /project/.claude/settings.json:11:35: permissions.additionalDirectories: "": is empty; write "." for the directory itself; left out
+    warning: /project/.claude/settings.json:11:39: permissions.additionalDirectories: "~root/x": names another user's home directory; write the directory's full path instead; left out
+    warning: /project/.claude/settings.json:12:24: permissions.defaultMode: "cautious": is not the name of a permission mode; left out
+    "#);
 }
 
 #[test]
@@ -96,11 +137,11 @@ fn exclusions_that_cannot_be_read() {
       ["", "npm:* publish", "Bash(docker *)", " docker *", "a\nb", "kubectl *", "*"]}}"#), @r#"
     outside the sandbox kubectl *  <- project: sandbox.excludedCommands "kubectl *" in /project/.claude/settings.json:2
     outside the sandbox *  <- project: sandbox.excludedCommands "*" in /project/.claude/settings.json:2
-    warning: /project/.claude/settings.json:2:8: sandbox.excludedCommands: "" left out: it is empty; write "*" for every command
-    warning: /project/.claude/settings.json:2:12: sandbox.excludedCommands: "npm:* publish" left out: it has ":*" elsewhere than at its end, where it would match nothing; write " *"
-    warning: /project/.claude/settings.json:2:29: sandbox.excludedCommands: "Bash(docker *)" left out: it is a whole rule; write its pattern alone, such as "docker *"
-    warning: /project/.claude/settings.json:2:47: sandbox.excludedCommands: " docker *" left out: it has blanks around it
-    warning: /project/.claude/settings.json:2:60: sandbox.excludedCommands: "a\nb" left out: it holds the control character '\n'
+    warning: /project/.claude/settings.json:2:8: sandbox.excludedCommands: "": is empty; write "*" for every command; left out
+    warning: /project/.claude/settings.json:2:12: sandbox.excludedCommands: "npm:* publish": has ":*" elsewhere than at its end, where it would match nothing; write " *"; left out
+    warning: /project/.claude/settings.json:2:29: sandbox.excludedCommands: "Bash(docker *)": is a whole rule; write its pattern alone, such as "docker *"; left out
+    warning: /project/.claude/settings.json:2:47: sandbox.excludedCommands: " docker *": has blanks around it; left out
+    warning: /project/.claude/settings.json:2:60: sandbox.excludedCommands: "a\nb": holds the control character '\n'; left out
     "#);
 }
 
@@ -141,6 +182,7 @@ fn a_peers_table_of_host_entries() {
         ("deniedDomains", "*:22", true),
     ] {
         let printed = project(&format!(r#"{{"sandbox": {{"network": {{"{list}": ["{entry}"]}}}}}}"#));
-        assert_eq!(!printed.starts_with("error"), is_read, "{entry}: {printed}");
+        let lists = ["allow host ", "deny host "];
+        assert_eq!(lists.iter().any(|list| printed.starts_with(list)), is_read, "{entry}: {printed}");
     }
 }

@@ -1,0 +1,168 @@
+//! Which settings files there are, in which order, and where the relative paths of each start. Whether a file exists,
+//! and what it says, is for other modules; only the administrator's directories are looked into.
+
+use crate::owner::Owners;
+use crate::section::Source;
+use crate::{Error, file};
+use palisade_permissions::RuleAnchor;
+use palisade_policy::{AbsPath, Layer};
+use std::sync::Arc;
+
+/// Where settings are looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// An administrator's directories.
+    pub managed: ManagedPlaces,
+    /// The project's root.
+    pub root: AbsPath,
+    /// Whether the author of the project's files is trusted.
+    pub trust: Trust,
+    /// The home directory, where there is one.
+    pub home: Option<AbsPath>,
+    /// `$CLAUDE_CONFIG_DIR`, which takes the place of `~/.claude`; `None` where it is unset or empty.
+    pub config_dir: Option<AbsPath>,
+    /// Where relative paths of options start, and those of rules that start at no file.
+    pub working_directory: AbsPath,
+}
+
+/// Where an administrator's settings lie. A program takes those [of this machine](Self::of_this_machine) and lets
+/// neither a variable nor an option name others: whoever could move them would be rid of their locks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManagedPlaces {
+    /// The directories, highest first.
+    pub directories: Vec<AbsPath>,
+    /// The user, besides root, to whom they may belong.
+    pub owner: u32,
+}
+
+/// Whether somebody has looked at a project and trusts the author of its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trust {
+    /// All that the project's files say counts, as far as locks let it.
+    Trusted,
+    /// Only what tightens counts.
+    Untrusted,
+}
+
+/// The directories that hold settings files, highest first: the product's own names stand above Claude Code's.
+const DIRECTORIES: [&str; 3] = [".palisade", ".cogitator", CLAUDE];
+const CLAUDE: &str = ".claude";
+const SHARED: &str = "settings.json";
+const LOCAL: &str = "settings.local.json";
+const MANAGED: &str = "managed-settings.json";
+/// The directory of an administrator's further files.
+const DROP_INS: &str = "managed-settings.d";
+
+#[cfg(not(target_os = "macos"))]
+const MANAGED_DIRECTORIES: [&str; 3] = ["/etc/palisade", "/etc/cogitator", "/etc/claude-code"];
+#[cfg(target_os = "macos")]
+const MANAGED_DIRECTORIES: [&str; 3] = [
+    "/Library/Application Support/Palisade",
+    "/Library/Application Support/Cogitator",
+    "/Library/Application Support/ClaudeCode",
+];
+
+impl ManagedPlaces {
+    /// The system's directories, which belong to root.
+    pub fn of_this_machine() -> Self {
+        ManagedPlaces {
+            directories: MANAGED_DIRECTORIES.map(|name| below(&AbsPath::root(), name)).into(),
+            owner: 0,
+        }
+    }
+
+    /// Every file that may be there, highest first: in one directory a later drop-in stands above an earlier one and
+    /// all of them above the main file. Fails where others than the owner could change what is there.
+    pub(crate) fn files(&self) -> Result<Vec<AbsPath>, Error> {
+        let owners = Owners::new(self.owner);
+        let mut files = Vec::new();
+        for directory in &self.directories {
+            let drop_ins = below(directory, DROP_INS);
+            owners.check(&drop_ins)?;
+            for name in file::names(&drop_ins)?.iter().rev() {
+                files.extend(drop_ins.join(name));
+            }
+            files.push(below(directory, MANAGED));
+        }
+        files.iter().try_for_each(|file| owners.check(file))?;
+        Ok(files)
+    }
+}
+
+impl Places {
+    /// Every file of the project and the user that may be there, highest first.
+    ///
+    /// A project may be the home directory itself: a file that is the user's is then no file of the project.
+    pub(crate) fn files(&self) -> Vec<(Layer, AbsPath)> {
+        let user: Vec<_> = self.user_directories().iter().map(|directory| below(directory, SHARED)).collect();
+        let in_root = |layer: Layer, name: &'static str| {
+            DIRECTORIES.map(|directory| (layer, below(&below(&self.root, directory), name)))
+        };
+        let project = in_root(Layer::Local, LOCAL).into_iter().chain(in_root(Layer::Project, SHARED));
+        let mut files: Vec<_> = project.filter(|(_, path)| !user.contains(path)).collect();
+        files.extend(user.into_iter().map(|path| (Layer::User, path)));
+        files
+    }
+
+    /// The layer that the file at `path` belongs to by its place; `None` for a file that is read only when it is named.
+    pub fn layer(&self, path: &AbsPath) -> Option<Layer> {
+        let is_managed = self.managed.directories.iter().any(|directory| directory.covers(path));
+        let of_others = || self.files().into_iter().find(|(_, file)| file == path).map(|(layer, _)| layer);
+        if is_managed { Some(Layer::Managed) } else { of_others() }
+    }
+
+    /// What all entries of the file at `path`, read as one of `layer`, share.
+    pub(crate) fn source(&self, layer: Layer, path: &AbsPath) -> Source {
+        let directory = path.parent().unwrap_or_else(AbsPath::root);
+        let here = &self.working_directory;
+        let (base, directories, rules) = match layer {
+            Layer::Managed => (None, None, None),
+            Layer::Local | Layer::Project => (Some(&self.root), Some(&self.root), Some(&self.root)),
+            Layer::User => (Some(&directory), Some(here), Some(&directory)),
+            Layer::Flag | Layer::Builtin => (Some(here), Some(here), Some(&directory)),
+        };
+        Source {
+            layer,
+            file: path.to_string().into(),
+            base: base.cloned(),
+            directories: directories.cloned(),
+            rules: self.rule_anchor(rules),
+        }
+    }
+
+    /// The same of a text given as the option `name`.
+    pub(crate) fn source_of_option(&self, name: Arc<str>) -> Source {
+        let here = &self.working_directory;
+        Source {
+            layer: Layer::Flag,
+            file: name,
+            base: Some(here.clone()),
+            directories: Some(here.clone()),
+            rules: self.rule_anchor(Some(here)),
+        }
+    }
+
+    fn rule_anchor(&self, source: Option<&AbsPath>) -> RuleAnchor {
+        RuleAnchor {
+            working_directory: self.working_directory.clone(),
+            source: source.cloned(),
+            home: self.home.clone(),
+            folds_case: cfg!(target_os = "macos"),
+        }
+    }
+
+    fn user_directories(&self) -> Vec<AbsPath> {
+        DIRECTORIES
+            .into_iter()
+            .filter_map(|directory| match (&self.config_dir, &self.home) {
+                (Some(config_dir), _) if directory == CLAUDE => Some(config_dir.clone()),
+                (_, home) => home.as_ref().map(|home| below(home, directory)),
+            })
+            .collect()
+    }
+}
+
+/// `name` in `directory`. The names are constants of this module, which hold no NUL byte.
+fn below(directory: &AbsPath, name: &'static str) -> AbsPath {
+    directory.join(name).unwrap_or_else(|_| unreachable!("{name} holds no NUL byte"))
+}
