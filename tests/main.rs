@@ -5,6 +5,7 @@ mod attacks;
 mod calls;
 mod cases;
 mod environment;
+mod explain;
 mod files;
 mod input;
 mod library;

@@ -4,6 +4,7 @@
 //! `palisade`. What is here is the terminal's side: options, signals, messages, exit statuses.
 #![forbid(unsafe_code)]
 
+mod explain;
 mod failure;
 mod json;
 mod options;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let outcome = std::panic::catch_unwind(|| match options.verb {
         Verb::Run(options) => run::run(&options),
         Verb::Profile(options) => profile::profile(&options),
+        Verb::Explain(options) => explain::explain(&options),
         Verb::Probe(options) => probe::probe(&options),
     });
     ExitCode::from(outcome.unwrap_or(failure::SANDBOX_FAILED))

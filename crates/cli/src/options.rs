@@ -39,6 +39,11 @@ program cannot be executed, 127 when there is none; 2 for a wrong option.")]
     Run(Box<RunOptions>),
     /// Shows what would confine a command here, without running one
     Profile(ProfileOptions),
+    /// Says whether a command may read or write a path or reach a host, which rule decides, and what would change it
+    #[command(
+        after_help = "Exit status: 0 when it may, 1 when it may not, 125 when that could not be found out."
+    )]
+    Explain(ExplainOptions),
     /// Says whether the sandbox runs on this machine, and if not, why and what to do
     Probe(ProbeOptions),
 }
@@ -102,6 +107,36 @@ pub(crate) enum BackendOption {
     Bubblewrap,
     /// A macOS Seatbelt profile
     Seatbelt,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainOptions {
+    #[command(flatten)]
+    pub(crate) rules: RuleOptions,
+    /// Writes a JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) question: Question,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Question {
+    /// May a command read it?
+    Read {
+        /// A path; it need not exist
+        path: OsString,
+    },
+    /// May a command write it?
+    Write {
+        /// A path; it need not exist
+        path: OsString,
+    },
+    /// May a command reach it?
+    Host {
+        /// A host, with a port where it matters: example.com, 10.0.0.1:22, [::1]:443 [default port: 443]
+        host: String,
+    },
 }
 
 #[derive(Debug, Args)]

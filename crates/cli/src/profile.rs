@@ -2,8 +2,9 @@
 
 use crate::failure::{Failure, print, say};
 use crate::options::{BackendOption, ProfileOptions};
-use crate::policy::in_force;
+use crate::policy::{InForce, in_force};
 use palisade::{Backend, Command, Entry, Options, Request, Sandbox};
+use palisade_policy::Policy;
 
 /// Prints what would confine a command.
 pub(crate) fn profile(options: &ProfileOptions) -> u8 {
@@ -20,20 +21,23 @@ pub(crate) fn profile(options: &ProfileOptions) -> u8 {
 }
 
 fn text(options: &ProfileOptions) -> Result<String, Failure> {
-    let in_force = in_force(&options.rules)?;
-    let entry = Entry::this_program().map_err(|error| Failure::new("SANDBOX_LAUNCH", error))?;
-    let sandbox = Sandbox::create(Options {
-        policy: in_force.loaded.policy,
-        roots: vec![in_force.root.clone()],
-        entry: Some(entry),
-    })?;
-    let request = Request {
-        working_directory: Some(in_force.working_directory),
-        ..Request::new(Command::Argv(Vec::new()), in_force.root)
-    };
+    let (sandbox, request) = for_show(in_force(&options.rules)?)?;
     let backend = match options.backend {
         BackendOption::Bubblewrap => Backend::Bubblewrap,
         BackendOption::Seatbelt => Backend::Seatbelt,
     };
     Ok(sandbox.profile(&request, backend)?)
+}
+
+/// A sandbox and a request that are only asked about. For that it need not work on this machine.
+pub(crate) fn for_show(in_force: InForce) -> Result<(Sandbox, Request), Failure> {
+    let InForce { loaded, root, working_directory } = in_force;
+    let entry = Entry::this_program().map_err(|error| Failure::new("SANDBOX_LAUNCH", error))?;
+    let policy = Policy { fail_if_unavailable: false, ..loaded.policy };
+    let sandbox = Sandbox::create(Options { policy, roots: vec![root.clone()], entry: Some(entry) })?;
+    let request = Request {
+        working_directory: Some(working_directory),
+        ..Request::new(Command::Argv(Vec::new()), root)
+    };
+    Ok((sandbox, request))
 }

@@ -1,0 +1,255 @@
+//! `palisade explain`: what the rules say of one path or host, which rule decides, and what would change that.
+//!
+//! Paths are judged where they really lead, as for a command that starts now. It does not try the access.
+
+use crate::failure::{Failure, print, say};
+use crate::options::{ExplainOptions, Question};
+use crate::policy::in_force;
+use crate::profile::for_show;
+use palisade::real_path;
+use palisade_policy::{
+    AbsPath, Access, Effect, Endpoint, FileExplanation, FileList, Host, HostExplanation, HostVerdict, Layer,
+    NetworkPolicy, Origin, Printable,
+};
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+
+/// Exit status when a command may not.
+const DENIED: u8 = 1;
+/// Where a host was named without a port.
+const DEFAULT_PORT: u16 = 443;
+
+/// Prints the answer; the exit status is the verdict.
+pub(crate) fn explain(options: &ExplainOptions) -> u8 {
+    match answer(options) {
+        Ok(answer) => {
+            print(&if options.json { format!("{}\n", answer.to_json()) } else { answer.to_text() });
+            if answer.effect == Effect::Allow { 0 } else { DENIED }
+        }
+        Err(failure) => {
+            say(&failure.message);
+            failure.status
+        }
+    }
+}
+
+/// One verdict for people and programs.
+struct Answer {
+    /// `read /p/x`
+    question: String,
+    /// Where the path leads, if that is elsewhere.
+    real: Option<AbsPath>,
+    effect: Effect,
+    /// Why, where no rule decides.
+    because: &'static str,
+    rule: Option<Origin>,
+    also: Vec<(String, Origin)>,
+    changes: Vec<String>,
+    note: Option<&'static str>,
+}
+
+fn answer(options: &ExplainOptions) -> Result<Answer, Failure> {
+    let in_force = in_force(&options.rules)?;
+    let (access, path) = match &options.question {
+        Question::Host { host } => return of_host(&in_force.loaded.policy.network, host),
+        Question::Read { path } => (Access::Read, path),
+        Question::Write { path } => (Access::Write, path),
+    };
+    let asked = absolute(&in_force.working_directory, path)?;
+    let denied = in_force.loaded.policy.files.deny_read.clone();
+    let (sandbox, request) = for_show(in_force)?;
+    let real = real_path(&asked)?;
+    let mut confinement = sandbox.resolve(&request)?;
+    if real.as_path().symlink_metadata().is_err() {
+        // What does not exist yet is named by no resolved rule; the rules as written still mean it.
+        confinement.files.deny_read.extend(denied);
+    }
+    let explanation = confinement.files.explain(access, &real);
+    let mut answer = Answer::of_path(access, &asked, &real, &explanation);
+    if confinement.files_disabled {
+        answer = Answer {
+            effect: Effect::Allow,
+            because: "filesystem.disabled switches file isolation off",
+            rule: None,
+            also: Vec::new(),
+            changes: vec!["take filesystem.disabled out of the settings".into()],
+            note: None,
+            ..answer
+        };
+    }
+    Ok(answer)
+}
+
+fn absolute(working_directory: &std::path::Path, path: &OsStr) -> Result<AbsPath, Failure> {
+    let invalid = |error: palisade_policy::PathError| {
+        Failure::new("PATH_INVALID", format!("the path {:?} {error}", path.to_string_lossy()))
+    };
+    if path.is_empty() {
+        return Err(Failure::new("PATH_INVALID", "the path is empty; write . for the working directory"));
+    }
+    let here = AbsPath::try_from(working_directory).map_err(invalid)?;
+    here.join(path.as_encoded_bytes()).map_err(invalid)
+}
+
+impl Answer {
+    fn of_path(access: Access, asked: &AbsPath, real: &AbsPath, explanation: &FileExplanation<'_>) -> Self {
+        let verdict = explanation.verdict;
+        let verb = if access == Access::Read { "read" } else { "write" };
+        let because = match access {
+            Access::Read => "reads are allowed where no rule denies them",
+            Access::Write => "no rule makes it writable",
+        };
+        let also = explanation.also.iter().map(|(list, rule)| (list.to_string(), rule.origin.clone()));
+        Answer {
+            question: format!("{verb} {asked}"),
+            real: (asked != real).then(|| real.clone()),
+            effect: verdict.effect,
+            because,
+            rule: verdict.rule.map(|rule| rule.origin.clone()),
+            also: also.collect(),
+            changes: vec![change_of_path(access, real, explanation)],
+            note: note_on_path(explanation),
+        }
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = format!("{}: {}\n", Printable(&self.question), self.word());
+        let mut line = |label: &str, what: &str| {
+            text.push_str(&format!("  {label}{}\n", Printable(what)));
+        };
+        if let Some(real) = &self.real {
+            line("leads to ", &real.to_string());
+        }
+        match &self.rule {
+            Some(rule) => line("by ", &named(rule)),
+            None => line("since ", self.because),
+        }
+        for (list, rule) in &self.also {
+            line("also covered by ", &format!("{list}: {}", named(rule)));
+        }
+        for change in &self.changes {
+            line("to change it: ", change);
+        }
+        if let Some(note) = self.note {
+            line("note: ", note);
+        }
+        text
+    }
+
+    fn to_json(&self) -> Value {
+        let also: Vec<Value> = self
+            .also
+            .iter()
+            .map(|(list, rule)| json!({ "list": list, "rule": origin_to_json(rule) }))
+            .collect();
+        json!({
+            "question": self.question,
+            "real": self.real.as_ref().map(ToString::to_string),
+            "verdict": if self.effect == Effect::Allow { "allow" } else { "deny" },
+            "because": self.rule.is_none().then_some(self.because),
+            "rule": self.rule.as_ref().map(origin_to_json),
+            "also": also,
+            "changes": self.changes,
+            "note": self.note,
+        })
+    }
+
+    fn word(&self) -> &'static str {
+        if self.effect == Effect::Allow { "allowed" } else { "denied" }
+    }
+}
+
+/// An origin for people, with its layer.
+fn named(origin: &Origin) -> String {
+    if origin.layer == Layer::Builtin { origin.to_string() } else { format!("{origin} ({})", origin.layer) }
+}
+
+/// An origin for programs.
+pub(crate) fn origin_to_json(origin: &Origin) -> Value {
+    json!({
+        "layer": origin.layer.to_string(),
+        "file": *origin.file,
+        "line": origin.line,
+        "key": *origin.key,
+        "text": *origin.text,
+    })
+}
+
+fn change_of_path(access: Access, path: &AbsPath, explanation: &FileExplanation<'_>) -> String {
+    let FileExplanation { verdict, list, also: _ } = explanation;
+    let add = |list: FileList, option: &str| {
+        let entry = path.to_string();
+        format!("add {entry:?} to sandbox.filesystem.{list}, or give {option} {entry} for one run")
+    };
+    match (verdict.effect, list, verdict.rule) {
+        (Effect::Allow, ..) if access == Access::Read => add(FileList::DenyRead, "--deny-read"),
+        (Effect::Allow, ..) => add(FileList::DenyWrite, "--deny-write"),
+        (_, Some(FileList::DenyRead), Some(rule)) if !rule.pattern.names(path) => {
+            add(FileList::AllowRead, "--allow-read")
+        }
+        (_, Some(_), Some(rule)) => take_away(&rule.origin),
+        _ => add(FileList::AllowWrite, "--allow-write"),
+    }
+}
+
+fn note_on_path(explanation: &FileExplanation<'_>) -> Option<&'static str> {
+    let denies = |list: &FileList| matches!(list, FileList::DenyWrite | FileList::DenyRead);
+    let is_denied_again = explanation.also.iter().any(|(list, _)| denies(list));
+    (explanation.verdict.effect == Effect::Deny && is_denied_again)
+        .then_some("the other denials hold as well")
+}
+
+fn take_away(origin: &Origin) -> String {
+    match origin.layer {
+        Layer::Builtin => "nothing lifts what Palisade protects but sandbox.filesystem.disabled".into(),
+        _ => format!("take {origin} away; no allow rule lifts it"),
+    }
+}
+
+fn of_host(network: &NetworkPolicy, text: &str) -> Result<Answer, Failure> {
+    let endpoint = Endpoint::parse(text, Some(DEFAULT_PORT))
+        .map_err(|error| Failure::new("HOST_INVALID", format!("{text:?}: {error}")))?;
+    let HostExplanation { verdict, also } = network.explain(&endpoint);
+    let (effect, because, rule) = match verdict {
+        HostVerdict::Allow(rule) => (Effect::Allow, "", Some(rule)),
+        HostVerdict::Deny(Some(rule)) => (Effect::Deny, "", Some(rule)),
+        HostVerdict::Deny(None) => {
+            (Effect::Deny, "it is not on the allow list, and the list is strict: nobody is asked", None)
+        }
+        HostVerdict::Ask => {
+            (Effect::Deny, "it is not on the allow list, and `palisade run` has nobody to ask", None)
+        }
+    };
+    Ok(Answer {
+        question: format!("host {endpoint}"),
+        real: None,
+        effect,
+        because,
+        rule: rule.map(|rule| rule.origin.clone()),
+        also: also.iter().map(|(list, rule)| (list.to_string(), rule.origin.clone())).collect(),
+        changes: vec![change_of_host(&endpoint, &verdict)],
+        note: note_on_host(&endpoint, &verdict),
+    })
+}
+
+fn change_of_host(endpoint: &Endpoint, verdict: &HostVerdict<'_>) -> String {
+    let entry = match &endpoint.host {
+        Host::Name(name) if !endpoint.host.is_localhost() => name.to_string(),
+        Host::Name(_) | Host::Address(_) => endpoint.to_string(),
+    };
+    let add = |list: &str, option: &str| {
+        format!("add {entry:?} to sandbox.network.{list}, or give {option} {entry} for one run")
+    };
+    match verdict {
+        HostVerdict::Allow(_) => add("deniedDomains", "--deny-host"),
+        HostVerdict::Deny(Some(rule)) => take_away(&rule.origin),
+        HostVerdict::Deny(None) | HostVerdict::Ask => add("allowedDomains", "--allow-host"),
+    }
+}
+
+fn note_on_host(endpoint: &Endpoint, verdict: &HostVerdict<'_>) -> Option<&'static str> {
+    let is_looked_up = matches!(endpoint.host, Host::Name(_)) && !endpoint.host.is_localhost();
+    (is_looked_up && matches!(verdict, HostVerdict::Allow(_))).then_some(
+        "should the name lead to an address of this machine or to a metadata service, it is refused all the same",
+    )
+}

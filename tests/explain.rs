@@ -1,0 +1,72 @@
+//! `palisade explain`, by its output and its exit status.
+
+use palisade_tests::{Project, Tools};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// Asks in a project with settings; `~` in the expected words is its home, `.` at a word's start its root.
+fn ask(project: &Project, question: [&str; 2]) -> (i32, Value) {
+    let mut command = Command::new(&Tools::here().palisade);
+    command.current_dir(project.root()).env("HOME", project.home()).env_remove("CLAUDE_CONFIG_DIR");
+    let output = command.args(["explain", "--json"]).args(question).output().expect("palisade starts");
+    let answer = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    (output.status.code().unwrap_or(-1), answer)
+}
+
+#[test]
+fn each_answer_names_the_rule_that_decides_and_what_would_change_it() {
+    let Some(project) = Project::where_it_works() else { return };
+    let settings = json!({ "sandbox": {
+        "filesystem": {
+            "denyRead": ["~/", "secret", "later"], "allowRead": ["~/shown"], "denyWrite": ["docs"],
+        },
+        "network": { "allowedDomains": ["*.example.org"], "deniedDomains": ["up.example.org"] },
+    }});
+    project.write("secret", "");
+    project.write("docs/page", "");
+    std::fs::create_dir_all(project.home().join("shown")).expect("own directory");
+    std::os::unix::fs::symlink("secret", project.root().join("link")).expect("own directory");
+    project.write(".claude/settings.json", settings.to_string());
+    let home = |name: &str| project.home().join(name).display().to_string();
+    for ([verb, about], allows, rule, change) in [
+        (["read", "page"], true, "", "denyRead"),
+        (["read", "secret"], false, "secret", "take sandbox.filesystem.denyRead"),
+        (["read", "link"], false, "secret", "take sandbox.filesystem.denyRead"),
+        (["read", "later"], false, "later", "take sandbox.filesystem.denyRead"),
+        (["read", &home("x")], false, "~/", "sandbox.filesystem.allowRead"),
+        (["read", &home("shown/x")], true, "~/shown", "denyRead"),
+        (["write", "page"], true, "root", "denyWrite"),
+        (["write", "docs/page"], false, "docs", "take sandbox.filesystem.denyWrite"),
+        (["write", "secret"], false, "secret", "take sandbox.filesystem.denyRead"),
+        (["write", "/etc/page"], false, "", "sandbox.filesystem.allowWrite"),
+        (["write", ".claude/settings.json"], false, "protected", "sandbox.filesystem.disabled"),
+        (["host", "a.example.org"], true, "*.example.org", "deniedDomains"),
+        (["host", "up.example.org:80"], false, "up.example.org", "take sandbox.network.deniedDomains"),
+        (["host", "example.org"], false, "", "add \"example.org\" to sandbox.network.allowedDomains"),
+        (["host", "127.0.0.1:3000"], false, "", "add \"127.0.0.1:3000\" to"),
+    ] {
+        let (status, answer) = ask(&project, [verb, about]);
+        let expected = if allows { (0, "allow") } else { (1, "deny") };
+        assert_eq!((status, answer["verdict"].as_str().unwrap_or_default()), expected, "{answer:#}");
+        let decided = &answer["rule"];
+        match rule {
+            "" => assert!(decided.is_null() && answer["because"].is_string(), "{answer:#}"),
+            "root" | "protected" => assert_eq!(decided["layer"], "built-in", "{answer:#}"),
+            rule => assert_eq!((&decided["text"], &decided["line"]), (&json!(rule), &json!(1)), "{answer:#}"),
+        }
+        assert!(answer["changes"].to_string().contains(&change.replace('"', "\\\"")), "{change}: {answer:#}");
+    }
+}
+
+#[test]
+fn a_question_that_is_none_is_refused() {
+    let Some(project) = Project::where_it_works() else { return };
+    for (question, status) in
+        [(["host", "http://example.org"], 125), (["read", ""], 125), (["execute", "x"], 2)]
+    {
+        let mut command = Command::new(&Tools::here().palisade);
+        let output = command.current_dir(project.root()).arg("explain").args(question).output();
+        let output = output.expect("palisade starts");
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+    }
+}
