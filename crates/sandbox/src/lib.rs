@@ -51,5 +51,6 @@ pub use process::Process;
 pub use profile::Backend;
 pub use report::plain;
 pub use request::{Command, Request, Stream};
+pub use resolve::real_path;
 pub use sandbox::{Options, Sandbox};
 pub use scratch::ScratchError;

@@ -9,6 +9,8 @@
 mod real;
 mod walk;
 
+pub use real::real_path;
+
 use crate::cover::Covers;
 use crate::error::Error;
 use crate::scratch::Scratch;

@@ -14,12 +14,12 @@ use crate::profile::{self, Backend};
 use crate::report::Ignored;
 use crate::request::{Request, program_and_argv};
 use crate::resolve::{Places, Resolved, resolve};
-use crate::scratch::Scratch;
+use crate::scratch::{CommandDirectory, Scratch};
 use crate::shared::Shared;
 use crate::streams::{Pipes, refuse_ways_around};
 use palisade_bwrap::Mounts;
 use palisade_bwrap::linux::{Build, Entry, Held, LaunchError, Start, Started, start};
-use palisade_policy::Policy;
+use palisade_policy::{Confinement, Policy};
 use palisade_proxy::{Listeners, Proxy};
 use std::ffi::OsString;
 use std::io;
@@ -134,13 +134,16 @@ impl Sandbox {
         .into())
     }
 
+    /// The policy resolved for `request` as it would be now: every path of a rule real, what Palisade protects of
+    /// itself added. It can be asked what a command may read and write. Nothing is run.
+    pub fn resolve(&self, request: &Request) -> Result<Confinement, Error> {
+        self.resolve_for_show(&self.shared.policy(), request).map(|(confinement, _)| confinement)
+    }
+
     /// What would confine `request`, in the words of `backend`, for a person to read. Nothing is run.
     pub fn profile(&self, request: &Request, backend: Backend) -> Result<String, Error> {
         let policy = self.shared.policy();
-        let (root, working_directory) = request.directories()?;
-        let temporary = self.shared.scratch.command_directory()?;
-        let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        let confinement = resolve(&policy, &places)?.confinement;
+        let (confinement, temporary) = self.resolve_for_show(&policy, request)?;
         match backend {
             Backend::Bubblewrap => {
                 let plan = Plan::new(&self.shared, &policy, request, &confinement, &temporary)?;
@@ -148,6 +151,17 @@ impl Sandbox {
             }
             Backend::Seatbelt => profile::seatbelt(&confinement),
         }
+    }
+
+    fn resolve_for_show(
+        &self,
+        policy: &Policy,
+        request: &Request,
+    ) -> Result<(Confinement, CommandDirectory), Error> {
+        let (root, working_directory) = request.directories()?;
+        let temporary = self.shared.scratch.command_directory()?;
+        let places = Places { root, working_directory, temporary: temporary.path().clone() };
+        Ok((resolve(policy, &places)?.confinement, temporary))
     }
 
     /// Has bubblewrap come up while the rest of the work is done. Unless it is built upon, it ends.

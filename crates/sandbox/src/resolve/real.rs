@@ -8,6 +8,11 @@ use std::os::unix::ffi::OsStrExt;
 /// How many links that lead to something missing are followed in a row; the kernel's own limit.
 const MOST_LINKS: usize = 40;
 
+/// Where `path` really leads: every link followed, as far as it exists. What rules are judged by is always such a path.
+pub fn real_path(path: &AbsPath) -> Result<AbsPath, Error> {
+    Real::of(path).map(|real| real.path)
+}
+
 /// A path with every link followed, as far as it exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Real {
