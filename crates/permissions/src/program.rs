@@ -10,15 +10,44 @@
 //! Makefile, and runners that bring code of their own (`npx`, `make`, `docker exec`, `ssh`, `python -c`, `mise exec`)
 //! stay what they are: one program with arguments. It knows no rules.
 
+mod behind;
+mod change;
 mod directory;
+mod options;
+mod special;
+mod table;
+mod track;
+mod walk;
 mod words;
 
 pub use directory::Directory;
 pub use words::Words;
 
-use crate::shell::{Assignment, Redirection};
+use crate::shell::{Assignment, Reading, Redirection, Shell};
+use palisade_policy::AbsPath;
 use std::fmt;
 use std::sync::Arc;
+
+/// What is known when a line starts.
+#[derive(Debug, Clone, Copy)]
+pub struct Start<'a> {
+    /// The shell that runs it.
+    pub shell: Shell,
+    /// The directory that it starts in; `None` when that is not known.
+    pub directory: Option<&'a AbsPath>,
+    /// The home directory, as `HOME` has it.
+    pub home: Option<&'a AbsPath>,
+    /// Whether the file system takes `RM` for `rm`.
+    pub folds_case: bool,
+}
+
+/// Lists what a line runs. `text` is the line that `reading` was made from: whether a `cd` succeeded is known only
+/// where nothing but `&&` stands behind it.
+///
+/// Total, and linear in the length of the line. Of a line that could not be read in full it lists what was seen.
+pub fn programs(text: &str, reading: &Reading, start: &Start<'_>) -> Programs {
+    walk::Walk::new(start).finish(text, reading.line())
+}
 
 /// One program that a line runs, or one command of it that runs none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +123,8 @@ pub struct Programs {
     pub list: Vec<Program>,
     /// What could not be looked into. Where there is any, more may run than the list says.
     pub uncertain: Vec<Uncertain>,
+    /// Whether the line may change `HOME`, so that nobody knows what `~` stands for in it.
+    pub changes_home: bool,
 }
 
 /// Something that a line runs and that does not stand in it.

@@ -9,7 +9,14 @@
 //! not certain is critical. It does not look at files, so it does not know links, nor that a directory holds a
 //! repository. Other ways to lose a file (`truncate`, `shred`, `dd`, `git clean`, `>`, an interpreter) are no removals here.
 
+mod operand;
+mod remover;
+
+use crate::program::{Directory, Program, Programs};
+use crate::shell::Word;
+use operand::{Matching, Name, Operand, Start};
 use palisade_policy::AbsPath;
+use remover::{Removed, removed};
 use std::fmt;
 
 /// The places that removals are judged by. All are without links, as the kernel has them.
@@ -23,6 +30,15 @@ pub struct Places<'a> {
     pub directories: &'a [AbsPath],
     /// Whether the file system takes `.GIT` for `.git`.
     pub folds_case: bool,
+}
+
+/// The removals among `programs` that are critical or outside; those that are neither are not listed.
+pub fn removals(programs: &Programs, places: &Places<'_>) -> Vec<Removal> {
+    let judge = Judge::new(programs, places);
+    let of_one = |(index, program): (usize, _)| {
+        removed(program).map(|removed| judge.removals(index, program, &removed)).unwrap_or_default()
+    };
+    programs.list.iter().enumerate().flat_map(of_one).collect()
 }
 
 /// A removal that a person is to be asked about.
@@ -84,4 +100,165 @@ impl fmt::Display for Critical {
             Critical::Directory => "it is not known in which directory it removes",
         })
     }
+}
+
+/// The names that a path is made of.
+type Names<'a> = Vec<std::borrow::Cow<'a, str>>;
+
+/// Names that stand directly in `/private` on macOS and are linked from `/`.
+const PRIVATE: [&str; 4] = ["etc", "var", "tmp", "home"];
+
+struct Judge<'a> {
+    root: Names<'a>,
+    home: Option<Names<'a>>,
+    /// Whether `~` is that directory.
+    knows_home: bool,
+    directories: Vec<Names<'a>>,
+    matching: Matching,
+}
+
+impl<'a> Judge<'a> {
+    fn new(programs: &Programs, places: &Places<'a>) -> Self {
+        let matching = Matching { folds_case: places.folds_case, dots: programs.list.iter().any(shows_dots) };
+        Judge {
+            root: names(places.root),
+            home: places.home.map(names),
+            knows_home: places.home.is_some() && !programs.changes_home,
+            directories: places.directories.iter().map(names).collect(),
+            matching,
+        }
+    }
+
+    fn removals(&self, index: usize, program: &Program, removed: &Removed<'_>) -> Vec<Removal> {
+        if removed.elsewhere {
+            let what = program.name.clone().unwrap_or_else(|| program.words[0].raw.clone());
+            return vec![Removal { program: index, what, kind: RemovalKind::Critical(Critical::Elsewhere) }];
+        }
+        let kind = |word: &&Word| {
+            let above = removed.parents.then(|| self.with_parents(word, &program.directory)).flatten();
+            above.or_else(|| self.operand(word, &program.directory))
+        };
+        let removal =
+            |word: &&Word| Some(Removal { program: index, what: word.raw.clone(), kind: kind(word)? });
+        removed.operands.iter().filter_map(removal).collect()
+    }
+
+    /// `rmdir -p a/b` removes `a` as well.
+    fn with_parents(&self, word: &Word, directory: &Directory) -> Option<RemovalKind> {
+        let mut operand = Operand::read(word)?;
+        while operand.names.len() > 1 {
+            operand.names.pop();
+            let is_empty = operand.names.iter().all(|name| *name == Name::Plain("".into()));
+            if let Some(kind) = self.judge(&operand, directory).filter(|_| !is_empty) {
+                return Some(kind);
+            }
+        }
+        None
+    }
+
+    fn operand(&self, word: &Word, directory: &Directory) -> Option<RemovalKind> {
+        match Operand::read(word) {
+            None => Some(RemovalKind::Critical(Critical::Shell)),
+            // No file has that name.
+            Some(_) if word.value.as_deref() == Some("") => None,
+            Some(operand) => self.judge(&operand, directory),
+        }
+    }
+
+    fn judge(&self, operand: &Operand<'_>, directory: &Directory) -> Option<RemovalKind> {
+        let bases = match operand.start {
+            Start::Top => vec![Vec::new()],
+            Start::Home => match &self.home {
+                Some(home) if self.knows_home => vec![home.clone()],
+                _ => return Some(RemovalKind::Critical(Critical::Home)),
+            },
+            Start::Here => match directory.known() {
+                Some(paths) => paths.iter().map(names).collect(),
+                None => return Some(RemovalKind::Critical(Critical::Directory)),
+            },
+        };
+        let mut outside = None;
+        for base in bases {
+            let base: Vec<&str> = base.iter().map(|name| &**name).collect();
+            let path = operand.below(&base);
+            if let Some(critical) = self.critical(&path) {
+                return Some(RemovalKind::Critical(critical));
+            }
+            if outside.is_none() && !self.is_inside(&path) {
+                outside = shown(&path).map(RemovalKind::Outside);
+            }
+        }
+        outside
+    }
+
+    fn critical(&self, path: &[Name<'_>]) -> Option<Critical> {
+        if path.iter().any(|name| name.may_be(".git", self.matching)) {
+            return Some(Critical::Git);
+        }
+        let sweeping = path.iter().rev().take_while(|name| name.sweeps()).count();
+        let swept = (1..=sweeping).map(|count| &path[..path.len() - count]);
+        let is_kept =
+            |directory: &[Name<'_>]| self.kept(directory).is_some() || self.holds_directory(directory);
+        self.kept(path).or_else(|| swept.into_iter().any(is_kept).then_some(Critical::Everything))
+    }
+
+    /// Whether a path may be one that is to be kept as a whole.
+    fn kept(&self, path: &[Name<'_>]) -> Option<Critical> {
+        let covers = |names: &Names<'_>| self.may_cover(path, names);
+        let is_private = |path: &[Name<'_>]| {
+            path[0].may_be("private", self.matching)
+                && PRIVATE.iter().any(|name| path[1].may_be(name, self.matching))
+        };
+        match path.len() {
+            0 => Some(Critical::FileSystem),
+            _ if covers(&self.root) => Some(Critical::Root),
+            _ if self.home.as_ref().is_some_and(covers) => Some(Critical::Home),
+            1 => Some(Critical::TopLevel),
+            2 if is_private(path) => Some(Critical::TopLevel),
+            _ => None,
+        }
+    }
+
+    fn holds_directory(&self, path: &[Name<'_>]) -> bool {
+        self.directories.iter().any(|directory| self.may_cover(path, directory))
+    }
+
+    /// Whether a path may be that one or a directory above it.
+    fn may_cover(&self, path: &[Name<'_>], other: &Names<'_>) -> bool {
+        path.len() <= other.len()
+            && path.iter().zip(other).all(|(name, other)| name.may_be(other, self.matching))
+    }
+
+    /// Whether a path is certainly the root, an additional directory, or below one.
+    fn is_inside(&self, path: &[Name<'_>]) -> bool {
+        let is = |name: &Name<'_>, other: &str| {
+            matches!(name, Name::Plain(_)) && name.may_be(other, self.matching)
+        };
+        let below = |place: &Names<'_>| {
+            place.len() <= path.len() && path.iter().zip(place).all(|(name, other)| is(name, other))
+        };
+        below(&self.root) || self.directories.iter().any(below)
+    }
+}
+
+/// Whether a program may have made wildcards match names that start with a dot.
+fn shows_dots(program: &Program) -> bool {
+    let names_it = |word: &Word| {
+        let text = word.value.as_deref().unwrap_or(&word.raw);
+        word.value.is_none()
+            || text.contains("dotglob")
+            || text.to_lowercase().replace('_', "").contains("globdots")
+    };
+    matches!(program.name.as_deref(), Some("shopt" | "setopt" | "set" | "bash" | "zsh"))
+        && program.words.iter().skip(1).any(names_it)
+}
+
+fn names(path: &AbsPath) -> Names<'_> {
+    path.components().map(String::from_utf8_lossy).collect()
+}
+
+/// The path for people; names in it that are open are shown with their wildcards.
+fn shown(path: &[Name<'_>]) -> Option<AbsPath> {
+    let text: Vec<_> = path.iter().map(Name::shown).collect();
+    AbsPath::new(format!("/{}", text.join("/"))).ok()
 }

@@ -54,3 +54,9 @@ impl fmt::Debug for Words {
         f.debug_list().entries(self.iter()).finish()
     }
 }
+
+/// The name of a program without the path that it is called by; in lower case where file names fold.
+pub(super) fn base_name(value: &str, folds_case: bool) -> Box<str> {
+    let name = value.rsplit('/').next().unwrap_or(value);
+    if folds_case { name.to_lowercase().into() } else { name.into() }
+}

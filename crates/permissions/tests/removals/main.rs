@@ -1,0 +1,30 @@
+//! Which removals ask: a table of lines, each with what is critical in it or outside.
+
+mod table;
+
+use palisade_permissions::program::{Programs, Start, programs};
+use palisade_permissions::removal::{Places, RemovalKind, removals};
+use palisade_permissions::shell::{Shell, read};
+use palisade_policy::AbsPath;
+
+fn path(text: &str) -> AbsPath {
+    AbsPath::new(text).expect("absolute")
+}
+
+/// The root is `/w/proj`, home is `/home/u`, and `/x/y/add` is worked in too.
+fn found(line: &str, directory: &str, folds_case: bool) -> Vec<String> {
+    let (root, home, directory) = (path("/w/proj"), path("/home/u"), path(directory));
+    let start = Start { shell: Shell::Bash, directory: Some(&directory), home: Some(&home), folds_case };
+    let directories = [path("/x/y/add")];
+    let places = Places { root: &root, home: Some(&home), directories: &directories, folds_case };
+    let programs = programs(line, &read(line, Shell::Bash), &start);
+    shown(&programs, &places)
+}
+
+fn shown(programs: &Programs, places: &Places<'_>) -> Vec<String> {
+    let show = |kind: &RemovalKind| match kind {
+        RemovalKind::Critical(critical) => format!("{critical:?}"),
+        RemovalKind::Outside(path) => format!("outside {path}"),
+    };
+    removals(programs, places).iter().map(|removal| show(&removal.kind)).collect()
+}
