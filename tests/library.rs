@@ -4,6 +4,7 @@
 mod errors;
 mod lives;
 mod output;
+mod violations;
 
 use palisade::{Command, Options, Outcome, Request, Sandbox};
 use palisade_policy::{AbsPath, Anchor, FileRule, HostPattern, HostRule, Origin, PathPattern, Policy};

@@ -4,15 +4,13 @@ use crate::cover::Covers;
 use crate::error::{Error, system};
 use crate::outside::{Outside, Start, UnsandboxedReason};
 use crate::process::{Process, Standing, Walls};
-use crate::report::Ignored;
 use crate::request::{Request, program_and_argv};
 use crate::scratch::CommandDirectory;
 use crate::shared::Shared;
 use crate::streams::Pipes;
 use nix::unistd::Pid;
 use palisade_bwrap::linux::{Expected, Held};
-use palisade_policy::{Confinement, Policy};
-use palisade_proxy::Proxy;
+use palisade_policy::Policy;
 use std::io::PipeReader;
 use std::sync::Arc;
 
@@ -29,12 +27,10 @@ enum Ready {
 pub(crate) struct Inside {
     pub(crate) held: Held,
     pub(crate) expected: Vec<Expected>,
-    pub(crate) proxy: Proxy,
+    pub(crate) walls: Walls,
     pub(crate) covers: Covers,
     pub(crate) temporary: CommandDirectory,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) confinement: Confinement,
-    pub(crate) ignored: Ignored,
     pub(crate) output: [Option<PipeReader>; 2],
     pub(crate) warnings: Vec<String>,
 }
@@ -78,19 +74,8 @@ impl From<Inside> for Prepared {
 
 impl Inside {
     async fn start(self) -> Result<Process, Error> {
-        let Inside {
-            held,
-            expected,
-            proxy,
-            covers,
-            temporary,
-            shared,
-            confinement,
-            ignored,
-            output,
-            warnings,
-        } = self;
-        let is_planned = !confinement.files_disabled;
+        let Inside { held, expected, walls, covers, temporary, shared, output, warnings } = self;
+        let is_planned = !walls.confinement.files_disabled;
         let verified = tokio::task::spawn_blocking(move || {
             if is_planned {
                 held.verify(&expected)?;
@@ -99,7 +84,7 @@ impl Inside {
         });
         let running = verified.await.map_err(|error| system("starting the command")(error.into()))??;
         let standing = Standing { running, covers, temporary, shared };
-        Process::inside(standing, Walls { proxy, confinement, ignored }, output, warnings)
+        Process::inside(standing, walls, output, warnings)
     }
 }
 

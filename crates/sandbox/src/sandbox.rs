@@ -9,7 +9,7 @@ use crate::outside::UnsandboxedReason;
 use crate::plan::{Plan, expected};
 use crate::prepared::{Inside, Prepared};
 use crate::probe::probe;
-use crate::process::Process;
+use crate::process::{Process, Walls};
 use crate::profile::{self, Backend};
 use crate::report::Ignored;
 use crate::request::{Request, program_and_argv};
@@ -118,20 +118,8 @@ impl Sandbox {
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
         let shared = Arc::clone(&self.shared);
         let ignored = Ignored::of(&policy.ignore_violations, &request.command);
-        let output = pipes.outer;
-        Ok(Inside {
-            held,
-            expected,
-            proxy,
-            covers,
-            temporary,
-            shared,
-            confinement,
-            ignored,
-            output,
-            warnings,
-        }
-        .into())
+        let (walls, output) = (Walls { proxy, confinement, ignored }, pipes.outer);
+        Ok(Inside { held, expected, walls, covers, temporary, shared, output, warnings }.into())
     }
 
     /// The policy resolved for `request` as it would be now: every path of a rule real, what Palisade protects of

@@ -86,7 +86,18 @@ fn read<'a>(line: &'a [u8], at: usize, (open, closers): Quotes) -> Option<Quoted
     if open == "'" && is_more_of_word(&line[behind..]) {
         return Some(shell_word(line, at));
     }
-    Some(Quoted { at: at..behind, text: Cow::Borrowed(trim(&inside[..end])) })
+    let text = trim(&inside[..end]);
+    let text = if open.is_ascii() { text } else { without_quotes(text) };
+    Some(Quoted { at: at..behind, text: Cow::Borrowed(text) })
+}
+
+/// `text` without the quotes that it stands in: translators put theirs around those of a program, `« ‘/x’ »`.
+fn without_quotes(text: &[u8]) -> &[u8] {
+    let inner = |(open, closers): &Quotes| {
+        let text = text.strip_prefix(open.as_bytes())?;
+        closers.iter().find_map(|close| text.strip_suffix(close.as_bytes()))
+    };
+    QUOTES.iter().find_map(inner).unwrap_or(text)
 }
 
 /// Where `close` ends a text: not in the middle of a word, as in `it's`.
@@ -217,6 +228,8 @@ mod tests {
             ("mkdir: »/o/n«: E", &["/o/n"]),
             ("mkdir: «\u{a0}/o/n\u{a0}»: E", &["/o/n"]),
             ("mkdir: «\u{202f}/o/n\u{202f}»: E", &["/o/n"]),
+            ("xargs: «\u{a0}‘/o/n’\u{a0}»: E", &["/o/n"]),
+            ("touch: \"'n'\": E", &[r"\'n\'"]),
             ("mkdir: 無法建立「/o/n」目錄: E", &["/o/n"]),
             ("無法'/o/n'に", &["/o/n"]),
             ("mv: 'a' to \"b\"", &["a", "b"]),
