@@ -13,5 +13,6 @@ mod life;
 mod many;
 mod network;
 mod probe;
+mod settings;
 mod terminal;
 mod work;

@@ -12,6 +12,7 @@ mod policy;
 mod probe;
 mod profile;
 mod run;
+mod settings;
 mod signals;
 mod terminal;
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Verb::Run(options) => run::run(&options),
         Verb::Profile(options) => profile::profile(&options),
         Verb::Explain(options) => explain::explain(&options),
+        Verb::Settings(options) => settings::settings(&options),
         Verb::Probe(options) => probe::probe(&options),
     });
     ExitCode::from(outcome.unwrap_or(failure::SANDBOX_FAILED))

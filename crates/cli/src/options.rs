@@ -44,6 +44,8 @@ program cannot be executed, 127 when there is none; 2 for a wrong option.")]
         after_help = "Exit status: 0 when it may, 1 when it may not, 125 when that could not be found out."
     )]
     Explain(ExplainOptions),
+    /// Shows the settings in force, describes their format, checks files
+    Settings(SettingsOptions),
     /// Says whether the sandbox runs on this machine, and if not, why and what to do
     Probe(ProbeOptions),
 }
@@ -69,6 +71,9 @@ pub(crate) struct RuleOptions {
     /// A settings file, or settings as JSON text; may be given several times, the last one wins
     #[arg(long, value_name = "FILE|JSON")]
     pub(crate) settings: Vec<OsString>,
+    /// Of the settings in the root, lets only those count that tighten: for a project that nobody has looked at yet
+    #[arg(long)]
+    pub(crate) untrusted: bool,
     /// The directory that the command may write [default: the working directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
@@ -107,6 +112,52 @@ pub(crate) enum BackendOption {
     Bubblewrap,
     /// A macOS Seatbelt profile
     Seatbelt,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SettingsOptions {
+    #[command(subcommand)]
+    pub(crate) verb: SettingsVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SettingsVerb {
+    /// Prints every value in force with the file and line that says it, and what does not count and why
+    Show {
+        #[command(flatten)]
+        rules: RuleOptions,
+        /// Writes a JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Prints a JSON Schema of the settings files, for editors
+    Schema,
+    /// Reads each file by itself and says all that is wrong with it
+    #[command(after_help = "Exit status: 0 when nothing is wrong but for warnings, 1 when something is.")]
+    Check {
+        #[command(flatten)]
+        rules: RuleOptions,
+        /// The layer to read the files as [default: by their place, else as --settings]
+        #[arg(long, value_enum)]
+        layer: Option<LayerOption>,
+        /// Settings files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum LayerOption {
+    /// The user's own
+    User,
+    /// The project's shared ones
+    Project,
+    /// The project's personal ones
+    Local,
+    /// As given with --settings
+    Flag,
+    /// An administrator's
+    Managed,
 }
 
 #[derive(Debug, Args)]

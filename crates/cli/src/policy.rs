@@ -15,8 +15,36 @@ pub(crate) struct InForce {
     pub(crate) working_directory: PathBuf,
 }
 
+/// The directories that settings are about.
+pub(crate) struct Scene {
+    pub(crate) places: Places,
+    pub(crate) root: PathBuf,
+    pub(crate) working_directory: PathBuf,
+}
+
 /// Loads the settings of the root, of the user and of the command line, and says what was left out.
 pub(crate) fn in_force(options: &RuleOptions) -> Result<InForce, Failure> {
+    let (in_force, _) = read(options)?;
+    for warning in &in_force.loaded.warnings {
+        say(&format!("warning: {warning}"));
+    }
+    for dropped in &in_force.loaded.dropped {
+        say(&format!("warning: {dropped}"));
+    }
+    Ok(in_force)
+}
+
+/// Loads the same and says nothing.
+pub(crate) fn read(options: &RuleOptions) -> Result<(InForce, Places), Failure> {
+    let Scene { places, root, working_directory } = scene(options)?;
+    let here = &places.working_directory;
+    let extras = options.settings.iter().map(|value| Extra::parse(value.as_encoded_bytes(), here));
+    let loaded = load(&places, &extras.collect::<Result<Vec<_>, _>>()?, &flags(options))?;
+    Ok((InForce { loaded, root, working_directory }, places))
+}
+
+/// Where this process is, and where settings are.
+pub(crate) fn scene(options: &RuleOptions) -> Result<Scene, Failure> {
     let directory_failed =
         |what: &str, error: std::io::Error| Failure::new("SANDBOX_DIRECTORY", format!("{what}: {error}"));
     let working_directory =
@@ -24,24 +52,15 @@ pub(crate) fn in_force(options: &RuleOptions) -> Result<InForce, Failure> {
     let given = options.root.clone().unwrap_or_else(|| working_directory.clone());
     let root = std::fs::canonicalize(&given)
         .map_err(|error| directory_failed(&format!("the root {:?}", given.display().to_string()), error))?;
-    let here = absolute(&working_directory)?;
     let places = Places {
         managed: ManagedPlaces::of_this_machine(),
         root: absolute(&root)?,
-        trust: Trust::Trusted,
+        trust: if options.untrusted { Trust::Untrusted } else { Trust::Trusted },
         home: directory_variable("HOME")?,
         config_dir: directory_variable("CLAUDE_CONFIG_DIR")?,
-        working_directory: here.clone(),
+        working_directory: absolute(&working_directory)?,
     };
-    let extras = options.settings.iter().map(|value| Extra::parse(value.as_encoded_bytes(), &here));
-    let loaded = load(&places, &extras.collect::<Result<Vec<_>, _>>()?, &flags(options))?;
-    for warning in &loaded.warnings {
-        say(&format!("warning: {warning}"));
-    }
-    for dropped in &loaded.dropped {
-        say(&format!("warning: {dropped}"));
-    }
-    Ok(InForce { loaded, root, working_directory })
+    Ok(Scene { places, root, working_directory })
 }
 
 fn absolute(path: &Path) -> Result<AbsPath, Failure> {

@@ -1,0 +1,108 @@
+//! `palisade settings`: what is in force and who said it, the format of the files, and what is wrong with one.
+
+use crate::explain::origin_to_json;
+use crate::failure::{Failure, print, say};
+use crate::options::{LayerOption, RuleOptions, SettingsOptions, SettingsVerb};
+use crate::policy::{read, scene};
+use palisade_policy::{AbsPath, Layer, Printable};
+use palisade_settings::{Findings, Loaded, check_file, schema};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+
+/// Exit status when a file that was checked is not right.
+const WRONG: u8 = 1;
+
+/// Does what was asked and gives the exit status for it.
+pub(crate) fn settings(options: &SettingsOptions) -> u8 {
+    let done = match &options.verb {
+        SettingsVerb::Show { rules, json } => show(rules, *json),
+        SettingsVerb::Schema => {
+            print(&format!("{:#}\n", schema()));
+            Ok(0)
+        }
+        SettingsVerb::Check { rules, layer, files } => check(rules, *layer, files),
+    };
+    done.unwrap_or_else(|failure| {
+        say(&failure.message);
+        failure.status
+    })
+}
+
+fn show(rules: &RuleOptions, as_json: bool) -> Result<u8, Failure> {
+    let (in_force, _) = read(rules)?;
+    let loaded = &in_force.loaded;
+    print(&if as_json { format!("{:#}\n", to_json(loaded)) } else { to_text(loaded) });
+    Ok(0)
+}
+
+fn to_text(loaded: &Loaded) -> String {
+    let mut text = String::new();
+    for value in loaded.in_force() {
+        let said = match &value.origin {
+            Some(origin) => format!("{origin} ({})", origin.layer),
+            None => "default".into(),
+        };
+        text.push_str(&format!("{} = {}  <- {}\n", value.key, Printable(&value.value), Printable(&said)));
+    }
+    for dropped in &loaded.dropped {
+        text.push_str(&format!("dropped: {}\n", Printable(&dropped.to_string())));
+    }
+    for warning in &loaded.warnings {
+        text.push_str(&format!("warning: {}\n", Printable(&warning.to_string())));
+    }
+    text
+}
+
+fn to_json(loaded: &Loaded) -> Value {
+    let in_force: Vec<Value> = loaded
+        .in_force()
+        .iter()
+        .map(|value| {
+            let origin = value.origin.as_ref().map(origin_to_json);
+            json!({ "key": value.key, "value": value.value, "origin": origin })
+        })
+        .collect();
+    let dropped: Vec<Value> = loaded
+        .dropped
+        .iter()
+        .map(|dropped| json!({ "origin": origin_to_json(&dropped.origin), "reason": dropped.reason.to_string() }))
+        .collect();
+    let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    json!({ "in_force": in_force, "dropped": dropped, "warnings": warnings })
+}
+
+fn check(rules: &RuleOptions, layer: Option<LayerOption>, files: &[OsString]) -> Result<u8, Failure> {
+    let places = scene(rules)?.places;
+    let mut status = 0;
+    for file in files {
+        let invalid = |error: palisade_policy::PathError| {
+            Failure::new("PATH_INVALID", format!("the path {:?} {error}", file.to_string_lossy()))
+        };
+        let path: AbsPath = places.working_directory.join(file.as_encoded_bytes()).map_err(invalid)?;
+        let layer = layer.map(Layer::from).or_else(|| places.layer(&path)).unwrap_or(Layer::Flag);
+        let Findings { errors, warnings } = check_file(&path, layer, &places);
+        for error in &errors {
+            print(&format!("error: {}\n", Printable(&error.to_string())));
+            status = WRONG;
+        }
+        for warning in &warnings {
+            print(&format!("warning: {}\n", Printable(&warning.to_string())));
+        }
+        if errors.is_empty() {
+            print(&format!("{path}: read as {layer} settings, {} warnings\n", warnings.len()));
+        }
+    }
+    Ok(status)
+}
+
+impl From<LayerOption> for Layer {
+    fn from(layer: LayerOption) -> Self {
+        match layer {
+            LayerOption::User => Layer::User,
+            LayerOption::Project => Layer::Project,
+            LayerOption::Local => Layer::Local,
+            LayerOption::Flag => Layer::Flag,
+            LayerOption::Managed => Layer::Managed,
+        }
+    }
+}

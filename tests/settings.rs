@@ -1,0 +1,147 @@
+//! `palisade settings`, by its output and its exit status; an administrator's files are put in place in a mount
+//! namespace of the test's own.
+
+use palisade_tests::{Project, Tools};
+use serde_json::{Value, json};
+use std::process::{Command, Output};
+
+fn palisade(project: &Project) -> Command {
+    in_project(project, Command::new(&Tools::here().palisade))
+}
+
+fn in_project(project: &Project, mut command: Command) -> Command {
+    command.current_dir(project.root()).env("HOME", project.home()).env_remove("CLAUDE_CONFIG_DIR");
+    command
+}
+
+/// `palisade` for whoever is root, or seems to be, on a machine with this in `managed-settings.json`.
+fn managed(project: &Project, settings: &Value) -> Command {
+    let file = project.outside().join("managed-settings.json");
+    std::fs::write(&file, settings.to_string()).expect("own directory");
+    let mut command = Command::new("bwrap");
+    command.args(["--unshare-user", "--uid", "0", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev"]);
+    command.args(["--bind"]).arg(project.base()).arg(project.base());
+    command.args(["--tmpfs", "/etc", "--dir", "/etc/claude-code", "--ro-bind"]).arg(&file);
+    command.args(["/etc/claude-code/managed-settings.json", "--"]).arg(&Tools::here().palisade);
+    in_project(project, command)
+}
+
+fn output(command: &mut Command) -> Output {
+    command.output().expect("it starts")
+}
+
+fn shown(mut command: Command) -> Value {
+    let output = output(command.args(["settings", "show", "--json"]));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+}
+
+/// The values of one key, with the layers that say them.
+fn values(shown: &Value, key: &str) -> Vec<String> {
+    let all = shown["in_force"].as_array().cloned().unwrap_or_default();
+    let of_key = all.iter().filter(|value| value["key"] == key);
+    let text = |value: &Value| value.as_str().unwrap_or("default").to_owned();
+    of_key.map(|value| format!("{} {}", text(&value["value"]), text(&value["origin"]["layer"]))).collect()
+}
+
+fn project_with(settings: &Value) -> Project {
+    let project = Project::new();
+    project.write(".claude/settings.json", settings.to_string());
+    project
+}
+
+#[test]
+fn what_is_in_force_is_shown_with_who_says_it() {
+    let project = project_with(&json!({
+        "sandbox": { "enabled": true, "network": { "allowedDomains": ["a.test"], "httpProxyPort": 1 } },
+        "permissions": { "deny": ["Read(.env)"] },
+    }));
+    project.write(".claude/settings.local.json", r#"{"sandbox": {"enabled": false}} // mine"#);
+    let shown = shown(palisade(&project));
+    assert_eq!(values(&shown, "sandbox.enabled"), ["false local"], "{shown:#}");
+    assert_eq!(values(&shown, "sandbox.failIfUnavailable"), ["true default"], "{shown:#}");
+    assert_eq!(values(&shown, "sandbox.network.allowedDomains"), ["a.test project"], "{shown:#}");
+    assert_eq!(values(&shown, "permissions.deny"), ["Read(.env) project"], "{shown:#}");
+    assert!(values(&shown, "sandbox.filesystem.denyRead")[0].ends_with("/**/.env project"), "{shown:#}");
+    assert!(shown["warnings"].to_string().contains("httpProxyPort"), "{shown:#}");
+}
+
+#[test]
+fn a_project_that_is_not_trusted_only_tightens() {
+    let project = project_with(&json!({ "sandbox": {
+        "filesystem": { "allowWrite": ["/opt"], "denyWrite": ["docs"] },
+        "network": { "allowedDomains": ["a.test"], "deniedDomains": ["b.test"] },
+    }}));
+    let mut untrusted = palisade(&project);
+    let output = output(untrusted.args(["settings", "show", "--json", "--untrusted"]));
+    let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(values(&shown, "sandbox.filesystem.allowWrite"), [""; 0], "{shown:#}");
+    assert_eq!(values(&shown, "sandbox.network.allowedDomains"), [""; 0], "{shown:#}");
+    assert_eq!(values(&shown, "sandbox.network.deniedDomains"), ["b.test project"], "{shown:#}");
+    assert_eq!(values(&shown, "sandbox.filesystem.denyWrite").len(), 1, "{shown:#}");
+    assert_eq!(shown["dropped"].as_array().map(Vec::len), Some(2), "{shown:#}");
+}
+
+#[test]
+fn what_an_administrator_locks_a_project_does_not_open() {
+    let project = project_with(&json!({ "sandbox": {
+        "enabled": false, "network": { "allowedDomains": ["b.test"], "deniedDomains": ["d.test"] },
+    }}));
+    let command = managed(
+        &project,
+        &json!({ "sandbox": { "enabled": true, "network": {
+            "allowManagedDomainsOnly": true, "allowedDomains": ["a.test"],
+        }}}),
+    );
+    let shown = shown(command);
+    assert_eq!(values(&shown, "sandbox.enabled"), ["true managed"], "{shown:#}");
+    assert_eq!(values(&shown, "sandbox.network.allowedDomains"), ["a.test managed"], "{shown:#}");
+    assert_eq!(values(&shown, "sandbox.network.deniedDomains"), ["d.test project"], "{shown:#}");
+    let dropped = shown["dropped"].to_string();
+    assert!(dropped.contains("b.test") && dropped.contains("allowManagedDomainsOnly"), "{dropped}");
+}
+
+/// What an administrator meant is not known then, so nothing runs by the rest.
+#[test]
+fn an_administrators_mistake_stops_everything() {
+    let project = Project::new();
+    for (settings, says) in [
+        (json!({ "sandbox": { "filesystem": { "denyRead": ["relative"] } } }), "relative"),
+        (json!({ "sandbox": { "network": { "allowedDomains": ["http://a.test"] } } }), "scheme"),
+        (json!({ "permissions": { "allow": ["Bash("] } }), "Bash("),
+    ] {
+        let output = output(managed(&project, &settings).args(["run", "--", "touch", "ran"]));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(125), "{said}");
+        assert!(said.contains(says) && said.contains("managed-settings.json"), "{said}");
+        assert_eq!(project.tree(), [""; 0], "{said}");
+    }
+}
+
+#[test]
+fn all_that_is_wrong_with_a_file_is_said_at_once() {
+    let project = project_with(&json!({ "sandbox": {
+        "enabled": "yes",
+        "filesystem": { "denyRead": ["a[", "~nobody/x"] },
+        "network": { "allow": ["a.test"] },
+    }}));
+    let checked = output(palisade(&project).args(["settings", "check", ".claude/settings.json"]));
+    let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert_eq!(checked.status.code(), Some(1), "{said}");
+    for part in ["sandbox.enabled", "a[", "~nobody/x", "allowedDomains"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    project.write("good.json", "{}");
+    let good = output(palisade(&project).args(["settings", "check", "good.json"]));
+    assert_eq!(good.status.code(), Some(0), "{good:?}");
+    let missing = output(palisade(&project).args(["settings", "check", "none.json"]));
+    assert_eq!(missing.status.code(), Some(1), "{missing:?}");
+}
+
+#[test]
+fn the_schema_is_json_and_knows_the_keys() {
+    let project = Project::new();
+    let output = output(palisade(&project).args(["settings", "schema"]));
+    let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let network = &schema["properties"]["sandbox"]["properties"]["network"]["properties"];
+    assert_eq!(network["deniedDomains"]["type"], "array", "{network:#}");
+}
