@@ -1,7 +1,8 @@
 //! Lines of error output, and the violations that are read from them.
 
 use super::*;
-use palisade_policy::{Anchor, NetworkPolicy, Origin, PathPattern};
+use palisade_policy::{Anchor, Evidence, NetworkPolicy, Origin, PathPattern};
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn rules(key: &str, texts: &[&str]) -> Vec<FileRule> {
@@ -373,4 +374,68 @@ fn what_is_looked_at_is_bounded() {
     assert_eq!(targets(&long, bubblewrap), [""; 0]);
     let harmless = "sh: x: Read-only file system\n".repeat(MOST_JUDGED) + "sh: /etc/x: Read-only file system";
     assert_eq!(targets(&harmless, bubblewrap), [""; 0]);
+}
+
+/// Pieces that lines of errors are made of, whole and broken.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    let known = prop::sample::select(vec![
+        "Read-only file system",
+        "Permission denied",
+        "Keine Berechtigung",
+        "只读文件系统",
+        "EROFS: ",
+        ": ",
+        "：",
+        " -> ",
+        " to ",
+        "'",
+        "\"",
+        "`",
+        "‘",
+        "’",
+        "„",
+        "«\u{a0}",
+        "$'",
+        "\\'",
+        "\\",
+        "\\x",
+        "\\u20",
+        "b'",
+        "[Errno 13] ",
+        "/etc/x",
+        "/h/.ssh/id",
+        "/p/ok",
+        ".git/config",
+        "../",
+        "cannot open ",
+        " (",
+        ")",
+        "(/",
+        " @ ",
+        " - ",
+        "\n",
+        "\r",
+        "Caused by:\n",
+        "java.nio.file.AccessDeniedException",
+        "Access to the path",
+        "called `Result::",
+    ]);
+    prop_oneof![8 => known.prop_map(|text| text.as_bytes().to_vec()), 1 => prop::collection::vec(any::<u8>(), 0..4)]
+}
+
+proptest! {
+    /// Whatever a command writes: what is reported is denied by the rules, each path is reported once, and as advice.
+    #[test]
+    fn only_what_the_rules_deny_is_reported(pieces in prop::collection::vec(piece(), 0..40)) {
+        let confinement = confinement("/p");
+        let violations = read(&pieces.concat(), &confinement, &Ignored::default(), bubblewrap);
+        let mut targets = HashSet::new();
+        for violation in violations {
+            prop_assert_eq!(violation.evidence, Evidence::Stderr);
+            let target = violation.target();
+            let is_allowed = target.starts_with("/p/") && !target.starts_with("/p/.git/config");
+            prop_assert!(!is_allowed, "{:?}", target);
+            prop_assert!(targets.insert(target));
+        }
+    }
 }
