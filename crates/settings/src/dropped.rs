@@ -12,6 +12,8 @@ use std::fmt;
 pub struct Dropped {
     /// The value, and who said it.
     pub origin: Origin,
+    /// Whether the value is a permission rule that counts all the same: it only adds nothing to the sandbox's lists.
+    pub is_still_a_rule: bool,
     /// Why it does not count.
     pub reason: Reason,
 }
@@ -21,6 +23,11 @@ pub struct Dropped {
 pub enum Reason {
     /// A managed lock keeps this to the administrator.
     ManagedOnly {
+        /// The lock.
+        lock: Origin,
+    },
+    /// Only managed permission rules count.
+    ManagedRules {
         /// The lock.
         lock: Origin,
     },
@@ -65,7 +72,8 @@ pub enum Reason {
 /// `permissions.allow "Bash" in /p/.claude/settings.json:3 is left out: …`, on one line.
 impl fmt::Display for Dropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is left out: {}", self.origin, self.reason)
+        let what = if self.is_still_a_rule { "opens nothing to commands" } else { "is left out" };
+        write!(f, "{} {what}: {}", self.origin, self.reason)
     }
 }
 
@@ -73,6 +81,12 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::ManagedOnly { lock } => write!(f, "only managed settings count here, by {lock}"),
+            Reason::ManagedRules { lock } => {
+                write!(
+                    f,
+                    "only managed rules count, by {lock}; what a deny closes to the sandbox stays closed"
+                )
+            }
             Reason::AdminRequired { by } => {
                 write!(f, "a repository cannot loosen the sandbox that managed settings require, by {by}")
             }
@@ -102,28 +116,29 @@ impl fmt::Display for Reason {
 /// What has an origin.
 pub(crate) trait Said {
     fn origin(&self) -> &Origin;
+
+    /// Whether it is an entry of the sandbox's file or host lists, to which rules may have added it.
+    fn is_of_list(&self) -> bool {
+        false
+    }
 }
 
 macro_rules! said {
-    ($($type:ty),*) => {
+    ($is_of_list:literal, $($type:ty),*) => {
         $(impl Said for $type {
             fn origin(&self) -> &Origin {
                 &self.origin
+            }
+
+            fn is_of_list(&self) -> bool {
+                $is_of_list
             }
         })*
     };
 }
 
-said!(
-    FileRule,
-    HostRule,
-    VariableRule,
-    IgnoredViolation,
-    Excluded,
-    PermissionRule,
-    AdditionalDirectory,
-    DefaultMode
-);
+said!(true, FileRule, HostRule);
+said!(false, VariableRule, IgnoredViolation, Excluded, PermissionRule, AdditionalDirectory, DefaultMode);
 
 impl<T> Said for Setting<T> {
     fn origin(&self) -> &Origin {
@@ -148,16 +163,19 @@ impl Record {
 
     fn keeps(&mut self, value: &impl Said, reason: Option<Reason>) -> bool {
         let is_kept = reason.is_none();
-        self.0.extend(reason.map(|reason| Dropped { origin: value.origin().clone(), reason }));
+        let origin = value.origin();
+        let is_still_a_rule = value.is_of_list() && &*origin.key == "permissions.allow";
+        self.0.extend(reason.map(|reason| Dropped { origin: origin.clone(), is_still_a_rule, reason }));
         is_kept
     }
 
-    /// All of it, from the highest layer down. What a rule adds to a list goes with the rule and is told once.
-    pub(crate) fn finish(self) -> Vec<Dropped> {
+    /// All of it, from the highest layer down. A value that several lists hold is told once, and of a rule first that it
+    /// does not count at all.
+    pub(crate) fn finish(mut self) -> Vec<Dropped> {
+        self.0.sort_by_key(|dropped| dropped.is_still_a_rule);
         let mut seen = HashSet::new();
-        let mut dropped: Vec<_> =
-            self.0.into_iter().filter(|dropped| seen.insert(dropped.origin.clone())).collect();
-        dropped.sort_by_key(|dropped| Reverse(dropped.origin.layer));
-        dropped
+        self.0.retain(|dropped| seen.insert(dropped.origin.clone()));
+        self.0.sort_by_key(|dropped| Reverse(dropped.origin.layer));
+        self.0
     }
 }

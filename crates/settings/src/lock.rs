@@ -116,14 +116,15 @@ impl<'a> Locks<'a> {
     }
 
     fn hold_rules(&self, options: &mut Options, record: &mut Record) {
+        let Some(lock) = &self.rules_only else { return };
+        let reason = || Some(Reason::ManagedRules { lock: lock.clone() });
+        let by_allow_rule = |origin: &Origin| reason().filter(|_| &*origin.key == "permissions.allow");
         let permissions = &mut options.permissions;
         for list in [&mut permissions.allow, &mut permissions.ask, &mut permissions.deny] {
-            record.retain(list, |_| managed_only(&self.rules_only));
+            record.retain(list, |_| reason());
         }
-        let by_rule =
-            |origin: &Origin| managed_only(&self.rules_only).filter(|_| &*origin.key == "permissions.allow");
-        record.retain(&mut options.filesystem.allow_write, |rule| by_rule(&rule.origin));
-        record.retain(&mut options.network.allowed_domains, |rule| by_rule(&rule.origin));
+        record.retain(&mut options.filesystem.allow_write, |rule| by_allow_rule(&rule.origin));
+        record.retain(&mut options.network.allowed_domains, |rule| by_allow_rule(&rule.origin));
     }
 
     fn hold_hidden(&self, options: &mut Options, record: &mut Record) {

@@ -54,17 +54,25 @@ pub(crate) enum PathError {
 
 impl Source {
     pub(crate) fn file_rule(&self, text: &str, origin: Origin) -> Result<FileRule, PathError> {
-        Ok(FileRule { pattern: self.pattern(text, self.base.as_ref())?, origin })
+        Ok(FileRule { pattern: self.pattern(text)?, origin })
     }
 
-    /// The directory `text` names, every character standing for itself.
+    /// The directory that `text` names, every character but a `~` in front standing for itself.
     pub(crate) fn directory(&self, text: &str) -> Result<AbsPath, PathError> {
-        Ok(self.pattern(text, self.directories.as_ref())?.as_literal().clone())
+        let home = || self.rules.home.clone().ok_or(PathPatternError::NoHome);
+        let (base, rest) = match text.strip_prefix('~') {
+            _ if text.is_empty() => return Err(PathPatternError::Empty.into()),
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => (home()?, rest.trim_start_matches('/')),
+            Some(_) => return Err(PathPatternError::OtherHome.into()),
+            None if text.starts_with('/') => (AbsPath::root(), text),
+            None => (self.directories.clone().ok_or(PathError::Relative)?, text),
+        };
+        base.join(rest).map_err(|error| PathPatternError::from(error).into())
     }
 
-    fn pattern(&self, text: &str, base: Option<&AbsPath>) -> Result<PathPattern, PathError> {
+    fn pattern(&self, text: &str) -> Result<PathPattern, PathError> {
         let is_anchored = text.is_empty() || text.starts_with(['/', '~']);
-        let base = match base {
+        let base = match &self.base {
             Some(base) => base.clone(),
             None if is_anchored => AbsPath::root(),
             None => return Err(PathError::Relative),

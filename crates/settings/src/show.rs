@@ -77,7 +77,8 @@ impl Loaded {
         let (policy, rules) = (&self.policy, &self.rules);
         let strict =
             network.strict_allowlist.as_ref().filter(|setting| setting.value == policy.network.strict);
-        let strict = strict.or(network.allow_managed_domains_only.as_ref());
+        let lock = network.allow_managed_domains_only.as_ref().filter(|setting| setting.value);
+        let strict = strict.or(lock);
         let options = &self.options;
         [
             ("sandbox.enabled", policy.enabled, options.enabled.as_ref()),

@@ -6,6 +6,11 @@ use std::fmt::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+pub(crate) const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+pub(crate) const USER: &str = "/home/.claude/settings.json";
+pub(crate) const PROJECT: &str = "/project/.claude/settings.json";
+pub(crate) const LOCAL: &str = "/project/.claude/settings.local.json";
+
 pub(crate) struct Fixture {
     directory: tempfile::TempDir,
     pub(crate) places: Places,
@@ -76,12 +81,24 @@ impl Fixture {
     }
 }
 
-/// The merged settings of `files`, each a path and a text.
-pub(crate) fn merged(files: &[(&str, &str)]) -> String {
+/// A fixture with `files`, each a path and a text.
+pub(crate) fn with(files: &[(&str, &str)]) -> Fixture {
     let fixture = Fixture::new();
     for (path, text) in files {
         fixture.write(path, text);
     }
+    fixture
+}
+
+/// The merged settings of `files`.
+pub(crate) fn merged(files: &[(&str, &str)]) -> String {
+    with(files).print()
+}
+
+/// The same, the project not being trusted.
+pub(crate) fn untrusted(files: &[(&str, &str)]) -> String {
+    let mut fixture = with(files);
+    fixture.places.trust = Trust::Untrusted;
     fixture.print()
 }
 
@@ -95,7 +112,8 @@ fn print(loaded: &Loaded) -> String {
     let mut out = String::new();
     for InForce { key, value, origin } in loaded.in_force() {
         if let Some(origin) = origin {
-            let wildcards = if has_wildcards(loaded, &origin) { " (wildcards)" } else { "" };
+            let is_path = key.starts_with("sandbox.filesystem");
+            let wildcards = if is_path && has_wildcards(loaded, &origin) { " (wildcards)" } else { "" };
             writeln!(out, "{} {value}{wildcards}  <- {}: {origin}", word(key), origin.layer)
                 .expect("a string");
         }

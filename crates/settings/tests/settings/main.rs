@@ -4,9 +4,16 @@
 
 #![forbid(unsafe_code)]
 
+mod checking;
 mod errors;
+mod examples;
 mod files;
 mod fixture;
 mod hostile;
+mod locks;
+mod managed;
 mod merging;
+mod reports;
+mod rules;
+mod trust;
 mod warnings;
