@@ -63,7 +63,8 @@ pub(super) fn changes(line: &Line, ground: &Ground) -> Vec<Change> {
             let name = command.words.first().and_then(|word| word.value.as_deref());
             if name.is_some_and(|name| line.functions.iter().any(|function| **function == *name)) {
                 // It may not be defined yet, and then be what its name says.
-                *change = if *change == Change::Stays { call.clone() } else { Change::Lost };
+                *change =
+                    if matches!(change, Change::Stays | Change::Ends) { call.clone() } else { Change::Lost };
             }
         }
     }

@@ -20,7 +20,8 @@ pub(super) fn directories(text: &str, line: &Line, start: &Directory, ground: &G
         return vec![start.clone(); line.commands.len()];
     }
     let states = vec![None; line.scopes.len().max(1)];
-    let mut tracker = Tracker { text, line, changes, start, states };
+    let hides_branches = text.contains("done") && (text.contains("[[") || text.contains("(("));
+    let mut tracker = Tracker { text, line, changes, start, states, hides_branches };
     (0..line.commands.len()).map(|index| tracker.step(index)).collect()
 }
 
@@ -30,6 +31,8 @@ struct Tracker<'a> {
     changes: Vec<Change>,
     start: &'a Directory,
     states: Vec<Option<State>>,
+    /// Whether a loop's body may begin with a test, which is no command and so leaves no mark of a branch.
+    hides_branches: bool,
 }
 
 /// What is known of one scope after its last command.
@@ -55,20 +58,18 @@ impl Tracker<'_> {
     fn step(&mut self, index: usize) -> Directory {
         let command = &self.line.commands[index];
         let scope = command.scope.min(self.states.len() - 1);
-        let mut state = self.enter(scope, command);
-        if command.connector == Connector::Branch && !state.branched {
-            state.branched = true;
-            state.any = self.closure(index, scope, &state);
-            state.success = state.any.clone();
+        let mut state = self.enter(scope, index);
+        if command.connector == Connector::Branch || self.hides_branches {
+            self.branch(&mut state, index, scope);
         }
-        let follows = command.connector == Connector::And && self.between(&state.span, command) == Some("&&");
+        let follows = command.connector == Connector::And && self.opens_after_success(&state.span, command);
         let runs = if follows { state.success.clone() } else { state.any.clone() };
         let reached = self.reached(&self.changes[index], &runs, &state);
         let negated =
             self.text.get(..command.span.start).is_none_or(|before| before.trim_end().ends_with('!'));
         if self.ends_straight(index, command, &state) {
             state.any = state.success.clone();
-        } else {
+        } else if !state.branched {
             state.any = state.any.or(&reached);
         }
         state.success = match command.connector {
@@ -99,33 +100,50 @@ impl Tracker<'_> {
     }
 
     /// The state of a scope as `command` finds it, made from the scope around it for its first command.
-    fn enter(&mut self, scope: usize, command: &Command) -> State {
+    fn enter(&mut self, scope: usize, index: usize) -> State {
         if let Some(state) = &self.states[scope] {
             return state.clone();
         }
         let info = self.line.scopes.get(scope);
         let parent = info.and_then(|info| info.parent).filter(|parent| *parent < scope);
         let (Some(parent), Some(info)) = (parent, info) else { return State::new(self.start, self.start) };
-        let outer = self.enter(parent, command);
+        let command = &self.line.commands[index];
+        let mut outer = self.enter(parent, index);
+        let is_substitution = matches!(info.place, Place::Substitution | Place::ProcessSubstitution);
+        // Then it is the first of a branch of the scope around it, or else of its own.
+        if command.connector == Connector::Branch && !is_substitution {
+            self.branch(&mut outer, index, parent);
+        }
         let here = match info.place {
             Place::Function => Directory::Unknown,
-            Place::Substitution | Place::ProcessSubstitution if encloses(&outer.span, &command.span) => {
-                outer.ran.clone()
-            }
-            Place::Subshell | Place::Pipe if self.opens_after_success(&outer.span, command) => {
+            _ if is_substitution && encloses(&outer.span, &command.span) => outer.ran.clone(),
+            Place::Subshell | Place::Pipe
+                if command.connector == Connector::And && self.opens_after_success(&outer.span, command) =>
+            {
                 outer.success.clone()
             }
             _ => outer.any.clone(),
         };
-        self.states[parent].get_or_insert(outer.clone());
-        State::new(&here, &outer.been.or(&outer.any))
+        let state = State::new(&here, &outer.been.or(&outer.any));
+        self.states[parent] = Some(outer);
+        state
     }
 
-    /// Whether only a `&&` and opening parentheses stand before the first command of a scope.
+    /// From here on, a scope's commands may run again.
+    fn branch(&self, state: &mut State, index: usize, scope: usize) {
+        if !state.branched {
+            state.branched = true;
+            state.any = self.closure(index, scope, state);
+            state.success = state.any.clone();
+        }
+        state.straight = false;
+    }
+
+    /// Whether only a `&&` and what opens a group or a subshell stand between two commands.
     fn opens_after_success(&self, last: &Range<usize>, command: &Command) -> bool {
-        let between = self.between(last, command);
-        let opens = |text: &str| text.trim_end_matches(|c: char| c == '(' || c.is_whitespace()) == "&&";
-        command.connector == Connector::And && between.is_some_and(opens)
+        let opens =
+            |text: &str| text.trim_end_matches(|c: char| matches!(c, '(' | '{') || c.is_whitespace()) == "&&";
+        self.between(last, command).is_some_and(opens)
     }
 
     fn reached(&self, change: &Change, from: &Directory, state: &State) -> Directory {

@@ -44,6 +44,8 @@ struct Context {
     directory: Directory,
     redirections: Arc<[Redirection]>,
     ground: Arc<Ground>,
+    /// Whether its words are only a rough look at text that was not read, without the quotes.
+    is_rough: bool,
     levels: usize,
     codes: usize,
 }
@@ -65,6 +67,7 @@ impl<'a> Walk<'a> {
             directory: Directory::Unknown,
             redirections: Arc::default(),
             ground: Arc::new(ground.clone()),
+            is_rough: false,
             levels: 0,
             codes: 0,
         });
@@ -85,7 +88,9 @@ impl<'a> Walk<'a> {
         let directories = track::directories(text, line, directory, &ground);
         for (index, (command, directory)) in line.commands.iter().zip(directories).enumerate() {
             let redirections = command.redirections.as_slice().into();
-            let context = Context { directory, redirections, ground: ground.clone(), ..context(index) };
+            let is_rough = command.span.is_empty();
+            let context =
+                Context { directory, redirections, ground: ground.clone(), is_rough, ..context(index) };
             self.command(command, context);
         }
     }
@@ -140,6 +145,10 @@ impl<'a> Walk<'a> {
             self.note(index, reason);
         }
         let behind = if found.role == Role::Plain { Reach::BehindPlain } else { Reach::BehindOther };
+        if context.is_rough && found.role != Role::Last {
+            // Where its options and its code end is not known.
+            self.guess(&words.from(1), context);
+        }
         for inner in found.inner {
             let context = Context {
                 reach: context.reach.max(behind),

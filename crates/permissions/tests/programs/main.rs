@@ -1,6 +1,8 @@
 //! What a line runs, level by level: a table of lines, each with the programs that are found and how.
 
+mod directories;
 mod found;
+mod laws;
 
 use palisade_permissions::program::{Operands, Program, Programs, Reach, Role, Start, programs};
 use palisade_permissions::shell::{Shell, read};

@@ -1,5 +1,6 @@
 //! Which removals ask: a table of lines, each with what is critical in it or outside.
 
+mod laws;
 mod table;
 
 use palisade_permissions::program::{Programs, Start, programs};
