@@ -107,40 +107,54 @@ struct LastNames {
     by_end: ByText,
     /// Those of whose end nothing is known.
     by_start: ByText,
+    /// Those of which neither is known.
+    unknown: Vec<usize>,
 }
 
 impl LastNames {
     fn insert(&mut self, start: &[u8], end: &[u8], place: usize) {
-        if end.is_empty() { self.by_start.insert(start, place) } else { self.by_end.insert(end, place) }
+        match (start.first(), end.last()) {
+            (_, Some(outermost)) => self.by_end.insert(*outermost, end, place),
+            (Some(outermost), None) => self.by_start.insert(*outermost, start, place),
+            (None, None) => self.unknown.push(place),
+        }
     }
 
     /// The places of rules that may match a path with these names, each once.
     fn fitting<'n>(&self, names: impl Iterator<Item = &'n [u8]>) -> BTreeSet<usize> {
-        let mut places = BTreeSet::new();
+        let mut places: BTreeSet<usize> = self.unknown.iter().copied().collect();
         for name in names {
-            places.extend(self.by_end.fitting(name.len(), |length| &name[name.len() - length..]));
-            places.extend(self.by_start.fitting(name.len(), |length| &name[..length]));
+            let ends =
+                self.by_end.lengths(name.last(), name.len()).map(|length| &name[name.len() - length..]);
+            places.extend(ends.flat_map(|end| self.by_end.places(end)));
+            let starts = self.by_start.lengths(name.first(), name.len()).map(|length| &name[..length]);
+            places.extend(starts.flat_map(|start| self.by_start.places(start)));
         }
         places
     }
 }
 
-/// Places of rules by a text, of which there are few lengths.
+/// Places of rules by a text that is the end, or the start, of a name.
 #[derive(Debug, Clone, Default)]
 struct ByText {
-    lengths: BTreeSet<usize>,
+    /// Which lengths there are, by the outermost byte, which most names do not have.
+    lengths: BTreeMap<u8, BTreeSet<usize>>,
     places: HashMap<Box<[u8]>, Vec<usize>>,
 }
 
 impl ByText {
-    fn insert(&mut self, text: &[u8], place: usize) {
-        self.lengths.insert(text.len());
+    fn insert(&mut self, outermost: u8, text: &[u8], place: usize) {
+        self.lengths.entry(outermost).or_default().insert(text.len());
         self.places.entry(text.into()).or_default().push(place);
     }
 
-    /// What stands under one of the texts that `part` cuts out of a name of `most` bytes.
-    fn fitting<'n>(&self, most: usize, part: impl Fn(usize) -> &'n [u8]) -> impl Iterator<Item = usize> {
-        let texts = self.lengths.range(..=most).map(move |length| part(*length));
-        texts.filter_map(|text| self.places.get(text)).flatten().copied()
+    /// The lengths, up to `most`, of texts with this outermost byte.
+    fn lengths(&self, outermost: Option<&u8>, most: usize) -> impl Iterator<Item = usize> {
+        let lengths = outermost.and_then(|outermost| self.lengths.get(outermost));
+        lengths.into_iter().flat_map(move |lengths| lengths.range(..=most).copied())
+    }
+
+    fn places(&self, text: &[u8]) -> impl Iterator<Item = usize> {
+        self.places.get(text).into_iter().flatten().copied()
     }
 }
