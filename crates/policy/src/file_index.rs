@@ -2,17 +2,18 @@
 //! hardly grows with the lists.
 //!
 //! - What rules name letter by letter is found by one binary search ([`PathTree`]).
-//! - Wildcards are kept by the directory that all their matches lie in, and there by what the last name of a
-//!   match ends with, or else starts with: `*.pem` by `.pem`, `.env.*` by `.env.`. Only those that fit one of
-//!   the names of the path are matched.
+//! - Wildcards are kept by the directory that all their matches lie in, and there by a text that one of the
+//!   names of every match ends or starts with: `*.pem` by `.pem`, `.env.*` by `.env.`, `*/target/x` by
+//!   `target`. Only those that fit one of the names of the path are matched.
 //!
-//! The worst lists are thousands of wildcards in one directory whose last names end alike (`*/a1/x`,
-//! `*/a2/x`, …) or say nothing (`*`): these are matched one by one for a path that fits, as the specification
-//! does. The worst path has two thousand names.
+//! The worst lists are thousands of wildcards in one directory whose longest such text is one and the same
+//! (`*/a1/name`, `*/a2/name`, …) or empty (`*`): for a path that fits, these are matched one by one, as the
+//! specification does. The worst path has two thousand names.
 //!
 //! It states no precedence: which list wins is written down once, for both.
 
 use crate::files::{FileLists, FileRules};
+use crate::glob::Clue;
 use crate::path_tree::{PathTree, Placed};
 use crate::{AbsPath, Access, FileRule, FileSets, FileVerdict};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -46,7 +47,7 @@ struct ListIndex<'a> {
     /// What rules name letter by letter, with the place of the last rule that does.
     literals: PathTree<At<'a, usize>>,
     /// The rules with wildcards, by the directory that every match lies in.
-    wildcards: PathTree<At<'a, LastNames>>,
+    wildcards: PathTree<At<'a, Clues>>,
 }
 
 #[derive(Debug, Clone)]
@@ -64,15 +65,11 @@ impl<T> Placed for At<'_, T> {
 impl<'a> ListIndex<'a> {
     fn new(rules: &'a [FileRule]) -> Self {
         let mut literals = BTreeMap::new();
-        let mut wildcards: BTreeMap<&AbsPath, LastNames> = BTreeMap::new();
+        let mut wildcards: BTreeMap<&AbsPath, Clues> = BTreeMap::new();
         for (place, rule) in rules.iter().enumerate() {
             literals.insert(rule.pattern.as_literal(), place);
             if let Some(glob) = rule.pattern.glob() {
-                wildcards.entry(&glob.fixed).or_default().insert(
-                    &glob.last_name_start,
-                    &glob.last_name_end,
-                    place,
-                );
+                wildcards.entry(&glob.fixed).or_default().insert(&glob.clue, place);
             }
         }
         ListIndex { rules, literals: tree(literals), wildcards: tree(wildcards) }
@@ -101,22 +98,21 @@ fn names_below<'p>(directory: &AbsPath, path: &'p AbsPath) -> impl Iterator<Item
     names.filter(|name| !name.is_empty())
 }
 
-/// Wildcards in one directory by the last name of what they match.
+/// Wildcards in one directory by what a name of their matches starts or ends with.
 #[derive(Debug, Clone, Default)]
-struct LastNames {
+struct Clues {
     by_end: ByText,
-    /// Those of whose end nothing is known.
     by_start: ByText,
     /// Those of which neither is known.
     unknown: Vec<usize>,
 }
 
-impl LastNames {
-    fn insert(&mut self, start: &[u8], end: &[u8], place: usize) {
-        match (start.first(), end.last()) {
-            (_, Some(outermost)) => self.by_end.insert(*outermost, end, place),
-            (Some(outermost), None) => self.by_start.insert(*outermost, start, place),
-            (None, None) => self.unknown.push(place),
+impl Clues {
+    fn insert(&mut self, clue: &Clue, place: usize) {
+        match clue {
+            Clue::End(end) if !end.is_empty() => self.by_end.insert(end[end.len() - 1], end, place),
+            Clue::Start(start) if !start.is_empty() => self.by_start.insert(start[0], start, place),
+            Clue::End(_) | Clue::Start(_) => self.unknown.push(place),
         }
     }
 

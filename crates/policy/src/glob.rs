@@ -224,6 +224,30 @@ fn refuse<T>(why: &str) -> Result<T, PathPatternError> {
     Err(PathPatternError::Wildcard(why.into()))
 }
 
+/// What one of the names of every match below the fixed directory starts or ends with, the longest such text; it may
+/// be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Clue {
+    Start(Box<[u8]>),
+    End(Box<[u8]>),
+}
+
+impl Clue {
+    fn of(components: &[Component]) -> Self {
+        let clues = components.iter().flat_map(|component| {
+            let parts = component.parts();
+            let end: String = literal_run(parts.iter().rev()).chars().rev().collect();
+            [Clue::Start(literal_run(parts.iter()).into_bytes().into()), Clue::End(end.into_bytes().into())]
+        });
+        clues.max_by_key(Clue::length).unwrap_or(Clue::End(Box::default()))
+    }
+
+    fn length(&self) -> usize {
+        let (Clue::Start(text) | Clue::End(text)) = self;
+        text.len()
+    }
+}
+
 /// Components with wildcards below a directory without.
 pub(crate) struct Glob {
     /// The deepest directory that every match lies in.
@@ -233,10 +257,7 @@ pub(crate) struct Glob {
     names: usize,
     /// Whether it may have more.
     is_any_depth: bool,
-    /// What the last name of every match starts with: the characters before its first wildcard.
-    pub(crate) last_name_start: Box<[u8]>,
-    /// What the last name of every match ends with: the characters behind its last wildcard.
-    pub(crate) last_name_end: Box<[u8]>,
+    pub(crate) clue: Clue,
 }
 
 impl Glob {
@@ -256,15 +277,8 @@ impl Glob {
             .empty_alternates(true)
             .build()
             .map_err(|error| PathPatternError::Wildcard(error.kind().to_string()))?;
-        let last_name = components.last().map_or(&[][..], Component::parts);
         Ok(Glob {
-            last_name_start: literal_run(last_name.iter()).into_bytes().into(),
-            last_name_end: literal_run(last_name.iter().rev())
-                .chars()
-                .rev()
-                .collect::<String>()
-                .into_bytes()
-                .into(),
+            clue: Clue::of(components),
             fixed,
             matcher: glob.compile_matcher(),
             names: components.iter().filter(|component| **component != Component::AnyDepth).count(),
