@@ -74,8 +74,8 @@ pub struct Program {
     pub operands: Operands,
     /// Where relative paths among its words start.
     pub directory: Directory,
-    /// Those of its own command, shared by the levels of one command. Those of a command around nested code
-    /// are with that command's program.
+    /// Those of its own command, shared by the levels of one command, and relative to where the outermost of these
+    /// runs. Those of a command around nested code are with that command's program.
     pub redirections: Arc<[Redirection]>,
 }
 

@@ -180,12 +180,13 @@ impl<'a> Judge<'a> {
         let mut outside = None;
         for base in bases {
             let base: Vec<&str> = base.iter().map(|name| &**name).collect();
-            let path = operand.below(&base);
-            if let Some(critical) = self.critical(&path) {
+            let whole = operand.below(&base);
+            let path = without_private(&whole);
+            if let Some(critical) = self.critical(path) {
                 return Some(RemovalKind::Critical(critical));
             }
-            if outside.is_none() && !self.is_inside(&path) {
-                outside = shown(&path).map(RemovalKind::Outside);
+            if outside.is_none() && !self.is_inside(path) {
+                outside = shown(&whole).map(RemovalKind::Outside);
             }
         }
         outside
@@ -254,7 +255,20 @@ fn shows_dots(program: &Program) -> bool {
 }
 
 fn names(path: &AbsPath) -> Names<'_> {
-    path.components().map(String::from_utf8_lossy).collect()
+    let names: Names<'_> = path.components().map(String::from_utf8_lossy).collect();
+    let is_private = names.len() > 1 && names[0] == "private" && PRIVATE.contains(&&*names[1]);
+    names.into_iter().skip(usize::from(is_private)).collect()
+}
+
+/// The other spelling of a path in macOS's `/private`, which is the one that places are compared in.
+fn without_private<'a, 'b>(path: &'b [Name<'a>]) -> &'b [Name<'a>] {
+    match path {
+        [Name::Plain(first), below @ ..] if first == "private" => match below {
+            [Name::Plain(name), ..] if PRIVATE.contains(&&**name) => below,
+            _ => path,
+        },
+        _ => path,
+    }
 }
 
 /// The path for people; names in it that are open are shown with their wildcards.

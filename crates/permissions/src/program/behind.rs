@@ -15,6 +15,8 @@ pub(super) struct Found {
     pub(super) role: Role,
     pub(super) inner: Vec<Inner>,
     pub(super) uncertain: Option<Reason>,
+    /// Whether it can run others at all.
+    pub(super) is_wrapper: bool,
 }
 
 /// Something that a program runs.
@@ -68,13 +70,8 @@ pub(super) enum Enters {
 
 /// Looks behind the program of that base name.
 pub(super) fn look(name: &str, words: &Words) -> Found {
-    if let Some(found) = special::look(name, words) {
-        return found;
-    }
-    match BY_NAME.get(name) {
-        Some(row) => behind(row, words),
-        None => Found::nothing(),
-    }
+    let found = special::look(name, words).or_else(|| BY_NAME.get(name).map(|row| behind(row, words)));
+    found.map_or_else(Found::nothing, |found| Found { is_wrapper: true, ..found })
 }
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Row>> =
@@ -83,17 +80,17 @@ static BY_NAME: LazyLock<HashMap<&'static str, &'static Row>> =
 impl Found {
     /// It runs nothing else.
     pub(super) fn nothing() -> Self {
-        Found { role: Role::Last, inner: Vec::new(), uncertain: None }
+        Found { role: Role::Last, inner: Vec::new(), uncertain: None, is_wrapper: false }
     }
 
     /// It runs others, and prefix rules say too little about it.
     pub(super) fn other(inner: Vec<Inner>) -> Self {
-        Found { role: Role::Other, inner, uncertain: None }
+        Found { role: Role::Other, inner, ..Found::nothing() }
     }
 
     /// It runs something that its words do not show.
     pub(super) fn hidden(reason: Reason) -> Self {
-        Found { role: Role::Other, inner: Vec::new(), uncertain: Some(reason) }
+        Found { role: Role::Other, uncertain: Some(reason), ..Found::nothing() }
     }
 
     /// As it is, but whatever it runs is given more than its words say.
@@ -107,7 +104,7 @@ impl Found {
     /// From the word of that index on, its words could not be read.
     pub(super) fn guessed(words: &Words, stop: &Stop) -> Self {
         let inner = vec![Inner::guess(words.from(stop.at))];
-        Found { role: Role::Other, inner, uncertain: Some(stop.reason) }
+        Found { role: Role::Other, inner, uncertain: Some(stop.reason), ..Found::nothing() }
     }
 }
 
@@ -188,7 +185,7 @@ fn behind(row: &Row, words: &Words) -> Found {
         None => {}
     }
     let is_plain = row.plain && uncertain.is_none() && is_plain(row, &options);
-    Found { role: if is_plain { Role::Plain } else { Role::Other }, inner, uncertain }
+    Found { role: if is_plain { Role::Plain } else { Role::Other }, inner, uncertain, ..Found::nothing() }
 }
 
 /// Bare `xargs` is plain, with any option it is not.

@@ -13,6 +13,7 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
         "zsh" | "fish" | "csh" | "tcsh" => shell(words, Language::Other),
         "eval" => code_of_own(words, usize::MAX),
         "trap" => code_of_own(words, 1),
+        "mapfile" | "readarray" | "compgen" | "complete" => callback(words),
         "source" | "." => Found::hidden(Reason::SourcedFile),
         "find" | "gfind" => find(words),
         "fd" | "fdfind" => fd(words),
@@ -90,7 +91,7 @@ fn shell(words: &Words, language: Language) -> Found {
     }
     match words.get(at) {
         Some(code) if takes_code => Found::other(vec![Inner::code(std::slice::from_ref(code), language)]),
-        None if takes_code => Found::nothing(),
+        None if takes_code => Found::hidden(Reason::DynamicCode),
         Some(word) if value(word).is_none() => {
             Found::guessed(words, &Stop { at, reason: Reason::DynamicCode })
         }
@@ -115,6 +116,16 @@ fn code_of_own(words: &Words, most: usize) -> Found {
         Some("-" | "" | "-l" | "-p") if most == 1 => Found::nothing(),
         _ => Found::other(vec![Inner::code(&code, Language::Own)]),
     }
+}
+
+/// `mapfile -C CODE`, `compgen -C CODE`: the shell runs the code itself.
+fn callback(words: &Words) -> Found {
+    let given = |(at, word): (usize, &Word)| match value(word)?.strip_prefix("-C")? {
+        "" => words.get(at + 1).map(|code| Inner::code(std::slice::from_ref(code), Language::Own)),
+        attached => Some(Inner::text(attached, Language::Own)),
+    };
+    let found: Vec<_> = words.iter().enumerate().skip(1).filter_map(given).collect();
+    if found.is_empty() { Found::nothing() } else { Found::other(found) }
 }
 
 /// The text that `find`, `fd` and `parallel` replace.

@@ -143,9 +143,13 @@ impl<'a> Walk<'a> {
         self.found.list[index].role = found.role;
         if let Some(reason) = found.uncertain {
             self.note(index, reason);
+        } else if found.is_wrapper && found.inner.is_empty() && context.more.is_some() {
+            // What it runs comes from where its other words come from.
+            self.found.list[index].role = Role::Other;
+            self.note(index, Reason::DynamicName);
         }
         let behind = if found.role == Role::Plain { Reach::BehindPlain } else { Reach::BehindOther };
-        if context.is_rough && found.role != Role::Last {
+        if context.is_rough && context.levels == 1 && found.role != Role::Last {
             // Where its options and its code end is not known.
             self.guess(&words.from(1), context);
         }
@@ -163,6 +167,10 @@ impl<'a> Walk<'a> {
     fn inner(&mut self, index: usize, inner: Inner, context: Context) {
         match inner.what {
             What::Words(words) if words.is_empty() => {}
+            What::Words(words) if starts_with_option(&words) => {
+                self.note(index, Reason::UnknownOption);
+                self.guess(&words, &Context { directory: Directory::Unknown, ..context });
+            }
             What::Words(words) if context.levels < MOST_LEVELS => {
                 self.level(Level { words, assignments: inner.assignments, context });
             }
@@ -224,7 +232,7 @@ impl<'a> Walk<'a> {
                     outer: context.outer,
                     command: context.command,
                     operands: operands(context.more.is_some() || words.len() > at + GUESSED_WORDS),
-                    directory: Directory::Unknown,
+                    directory: context.directory.clone(),
                     redirections: context.redirections.clone(),
                 });
             }
@@ -251,7 +259,7 @@ impl<'a> Walk<'a> {
         };
         let reading = shell::read(&code.text, Shell::Sh);
         let ground = context.ground.clone();
-        self.line(&code.text, reading.line(), &Directory::Unknown, &ground, |_| Context {
+        self.line(&code.text, reading.line(), &context.directory, &ground, |_| Context {
             reach: Reach::Guessed,
             codes: context.codes + 1,
             levels: 0,
@@ -262,6 +270,11 @@ impl<'a> Walk<'a> {
     fn note(&mut self, program: usize, reason: Reason) {
         self.found.uncertain.push(Uncertain { program, reason });
     }
+}
+
+/// Some versions take options where others have the command start.
+fn starts_with_option(words: &[Word]) -> bool {
+    words.first().and_then(|word| word.value.as_deref()).is_some_and(|name| name.starts_with('-'))
 }
 
 fn operands(more: bool) -> Operands {

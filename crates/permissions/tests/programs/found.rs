@@ -226,6 +226,24 @@ fn multi_call() {
 }
 
 #[test]
+fn a_wrapper_that_is_given_its_command_from_elsewhere() {
+    let lines = r#"
+        xargs env
+        xargs sudo
+        xargs sh -c
+        xargs timeout 5
+        xargs find
+        xargs busybox
+        xargs sh
+        find . -exec env {} \;
+        sudo A=1 -u root rm x
+        timeout 5 -- rm x
+        mapfile -C 'rm x' -c 1
+    "#;
+    insta::assert_snapshot!(found(lines));
+}
+
+#[test]
 fn not_looked_through() {
     let lines = r#"
         npx rm x

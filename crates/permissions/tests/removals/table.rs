@@ -393,6 +393,11 @@ fn behind_everything() {
         "script -qc 'rm -rf ~' /dev/null",
         "su -c 'rm -rf ~' root",
         "2>&1 rm -rf ~",
+        "mapfile -C 'rm -rf ~' -c 1",
+        "compgen -C'rm -rf ~'",
+        "coproc rm -rf ~",
+        "sudo A=1 -u root rm -rf ~",
+        "flock /l -- rm -rf ~",
         ">o rm -rf ~",
         "rm -rf ~ <<< x",
         "watch 'ls; rm -rf ~'",
@@ -417,6 +422,26 @@ fn outside() {
 }
 
 #[test]
+fn both_spellings_of_a_path_on_macos() {
+    use palisade_permissions::removal::Places;
+    let check = |line: &str, root: &str, expected: &[&str]| {
+        let root = super::path(root);
+        let places = Places { root: &root, home: None, directories: &[], folds_case: true };
+        let start =
+            super::Start { shell: super::Shell::Bash, directory: Some(&root), home: None, folds_case: true };
+        let found = super::programs(line, &super::read(line, super::Shell::Bash), &start);
+        assert_eq!(super::shown(&found, &places), expected, "{line}");
+    };
+    check("rm -rf /tmp/a", "/private/tmp/a", &["Root"]);
+    check("rm -rf /private/tmp/a", "/private/tmp/a", &["Root"]);
+    check("rm -rf /private/tmp/a", "/tmp/a", &["Root"]);
+    check("rm -rf /tmp/a/b /private/tmp/a/b c", "/private/tmp/a", &[]);
+    check("rm -rf /private/tmp", "/w", &["TopLevel"]);
+    check("rm -rf /private/t*", "/w", &["TopLevel"]);
+    check("rm -rf /private/tmp/x", "/w", &["outside /private/tmp/x"]);
+}
+
+#[test]
 fn where_it_is_not_known() {
     check("cd \"$X\" && rm -rf dist", &["Directory"]);
     check("cd $(mktemp -d) && rm x", &["Directory"]);
@@ -430,4 +455,7 @@ fn where_it_is_not_known() {
     check("sudo -i rm x", &["Directory"]);
     check("sudo --odd rm x", &["Directory"]);
     check("find . -execdir mv a b \\;", &["Elsewhere"]);
+    check("$GIT rm -r x", &[]);
+    check("sudo A=1 -u root rm -rf x", &["Directory"]);
+    check("timeout 5 -- rm -rf /w/proj", &["Root"]);
 }
