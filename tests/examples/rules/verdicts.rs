@@ -1,54 +1,25 @@
-//! The share of `cargo xtask bench` that needs no sandbox: what a question to the rules costs.
-//!
-//! `rules` prints one line for each thing measured, `NAME`, `SECONDS` and `BUDGET` in seconds, apart by tabs. The
-//! lists are long and mixed; each question is asked many times, and what counts is the slowest question. It judges
-//! nothing; the bench does that.
+//! Verdicts on hosts and paths, by an index of many rules. The lists are long and mixed, and what counts is the slowest
+//! question.
 //!
 //! These are everyday lists and questions. What the worst ones cost stands with the indexes.
-#![forbid(unsafe_code)]
 
+use crate::figure::{Figure, slowest};
 use palisade_policy::{
-    AbsPath, Access, Anchor, Endpoint, FileIndex, FileRule, FileSets, HostPattern, HostRule, IndexedNetwork,
-    NetworkPolicy, Origin, PathPattern,
+    AbsPath, Access, Anchor, Endpoint, FileIndex, FileRule, FileSets, HostPattern, HostRule, HostVerdict,
+    IndexedNetwork, NetworkPolicy, Origin, PathPattern,
 };
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many rules the lists of one policy hold together.
 const RULES: usize = 10_000;
-/// How often a question is asked in one measurement.
-const TIMES: u32 = 2_000;
-/// How often a question is measured; the median counts.
-const MEASUREMENTS: usize = 21;
 /// What one verdict on that many rules may take.
-const VERDICT_BUDGET: Duration = Duration::from_micros(10);
+const BUDGET: Duration = Duration::from_micros(10);
 
-fn main() {
-    print("host verdict on 10,000 patterns", slowest_host_verdict(), VERDICT_BUDGET);
-    print("path verdict on 10,000 patterns", slowest_path_verdict(), VERDICT_BUDGET);
-}
-
-fn print(name: &str, time: Duration, budget: Duration) {
-    println!("{name}\t{:.9}\t{:.9}", time.as_secs_f64(), budget.as_secs_f64());
-}
-
-/// The time of the slowest question.
-fn slowest<Q, A>(questions: impl IntoIterator<Item = Q>, ask: impl Fn(&Q) -> A) -> Duration {
-    questions.into_iter().map(|question| median(|| ask(black_box(&question)))).max().unwrap_or_default()
-}
-
-fn median<A>(ask: impl Fn() -> A) -> Duration {
-    let mut times: Vec<Duration> = (0..MEASUREMENTS)
-        .map(|_| {
-            let start = Instant::now();
-            for _ in 0..TIMES {
-                black_box(ask());
-            }
-            start.elapsed() / TIMES
-        })
-        .collect();
-    times.sort_unstable();
-    times[MEASUREMENTS / 2]
+pub(crate) fn figures() -> [Figure; 2] {
+    [
+        Figure { name: "host verdict on 10,000 patterns", time: slowest_host_verdict(), budget: BUDGET },
+        Figure { name: "path verdict on 10,000 patterns", time: slowest_path_verdict(), budget: BUDGET },
+    ]
 }
 
 fn slowest_host_verdict() -> Duration {
@@ -69,7 +40,7 @@ fn slowest_host_verdict() -> Duration {
         "one.two.three.four.five.six.seven.eight.nine.ten.example.com:443",
     ];
     let questions = questions.map(|text| Endpoint::parse(text, None).expect("an endpoint"));
-    slowest(questions, |endpoint| network.judge(endpoint) == palisade_policy::HostVerdict::Ask)
+    slowest(questions, |endpoint| network.judge(endpoint) == HostVerdict::Ask)
 }
 
 fn host_rule(number: usize, word: &str) -> HostRule {
