@@ -91,7 +91,8 @@ pub enum Reach {
     BehindOther,
     /// A command of code that a program of the line is given as text (`sh -c`, `eval`, `watch`).
     InCode,
-    /// Perhaps none at all: a word after something that could not be read. Only for deny and ask rules.
+    /// Perhaps none at all: a word after something that could not be read, or a part of a line or code that was looked
+    /// at only roughly. Only for deny and ask rules.
     Guessed,
 }
 

@@ -249,7 +249,12 @@ fn before(row: &Row, words: &Words, options: &Options<'_>) -> Result<(Vec<Assign
     match row.before {
         Before::Nothing => {}
         Before::Assignments => {
-            while let Some(assignment) = words.get(start).and_then(read_assignment) {
+            // A path is a command to sudo, whatever is in it.
+            let is_command = |word: &Word| {
+                row.names[0] == "sudo" && word.value.as_deref().unwrap_or(&word.raw).starts_with('/')
+            };
+            while let Some(assignment) = words.get(start).filter(|w| !is_command(w)).and_then(read_assignment)
+            {
                 assignments.push(assignment);
                 start += 1;
             }

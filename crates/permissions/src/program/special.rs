@@ -90,7 +90,12 @@ fn shell(words: &Words, language: Language) -> Found {
         }
     }
     match words.get(at) {
-        Some(code) if takes_code => Found::other(vec![Inner::code(std::slice::from_ref(code), language)]),
+        Some(code) if takes_code => {
+            let uses_arguments = code.raw.contains('$') && at + 1 < words.len();
+            let arguments = uses_arguments.then(|| Inner::guess(words.from(at + 1)));
+            let code = Inner::code(std::slice::from_ref(code), language);
+            Found::other(std::iter::once(code).chain(arguments).collect())
+        }
         None if takes_code => Found::hidden(Reason::DynamicCode),
         Some(word) if value(word).is_none() => {
             Found::guessed(words, &Stop { at, reason: Reason::DynamicCode })

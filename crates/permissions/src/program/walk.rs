@@ -8,7 +8,7 @@ use super::words::base_name;
 use super::{
     Directory, Operands, Program, Programs, Reach, Reason, Role, Start, Uncertain, Words, special, track,
 };
-use crate::shell::{self, Assignment, Command, Line, Redirection, Shell, Word};
+use crate::shell::{self, Assignment, Command, Line, Redirection, RedirectionOperator, Shell, Word};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -88,9 +88,11 @@ impl<'a> Walk<'a> {
         let directories = track::directories(text, line, directory, &ground);
         for (index, (command, directory)) in line.commands.iter().zip(directories).enumerate() {
             let redirections = command.redirections.as_slice().into();
-            let is_rough = command.span.is_empty();
-            let context =
-                Context { directory, redirections, ground: ground.clone(), is_rough, ..context(index) };
+            let mut context = Context { directory, redirections, ground: ground.clone(), ..context(index) };
+            context.is_rough = command.span.is_empty();
+            if context.is_rough {
+                context.reach = Reach::Guessed;
+            }
             self.command(command, context);
         }
     }
@@ -124,7 +126,6 @@ impl<'a> Walk<'a> {
         match name {
             Some(name) => self.behind(index, &name, &words, &inner_context),
             None => {
-                self.found.list[index].role = Role::Other;
                 self.note(index, Reason::DynamicName);
                 self.guess(&words.from(1), &inner_context);
             }
@@ -143,9 +144,9 @@ impl<'a> Walk<'a> {
         self.found.list[index].role = found.role;
         if let Some(reason) = found.uncertain {
             self.note(index, reason);
+            self.here_strings(index, reason, context);
         } else if found.is_wrapper && found.inner.is_empty() && context.more.is_some() {
             // What it runs comes from where its other words come from.
-            self.found.list[index].role = Role::Other;
             self.note(index, Reason::DynamicName);
         }
         let behind = if found.role == Role::Plain { Reach::BehindPlain } else { Reach::BehindOther };
@@ -161,6 +162,19 @@ impl<'a> Walk<'a> {
                 ..context.clone()
             };
             self.inner(index, inner, context);
+        }
+    }
+
+    /// Where code comes from standard input, that may be a text in the line: `sh <<< 'rm x'`.
+    fn here_strings(&mut self, index: usize, reason: Reason, context: &Context) {
+        if reason != Reason::CodeFromInput {
+            return;
+        }
+        let redirections = context.redirections.clone();
+        let texts = redirections.iter().filter(|one| one.operator == RedirectionOperator::HereString);
+        for text in texts {
+            let inner = Inner::code(std::slice::from_ref(&text.target), Language::Posix);
+            self.inner(index, inner, context.clone());
         }
     }
 
@@ -268,6 +282,7 @@ impl<'a> Walk<'a> {
     }
 
     fn note(&mut self, program: usize, reason: Reason) {
+        self.found.list[program].role = Role::Other;
         self.found.uncertain.push(Uncertain { program, reason });
     }
 }

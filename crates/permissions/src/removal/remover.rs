@@ -1,6 +1,6 @@
 //! The programs that remove, and which of their words name what they remove.
 
-use crate::program::{Operands, Program};
+use crate::program::{Operands, Program, Reach};
 use crate::shell::Word;
 
 /// What one program removes.
@@ -19,7 +19,10 @@ pub(super) fn removed(program: &Program) -> Option<Removed<'_>> {
     let words = program.words.get(1..)?;
     let operands = match program.name.as_deref() {
         Some("rm" | "grm" | "rmdir" | "grmdir" | "unlink" | "gunlink") => operands(words),
+        // Where a guess ends is not known, so that any operand may be the last.
+        Some("mv" | "gmv") if program.reach == Reach::Guessed => operands(words),
         Some("mv" | "gmv") => moved_away(words),
+        Some("rsync") if program.reach == Reach::Guessed => cleared(words).map(|_| operands(words))?,
         Some("rsync") => cleared(words)?,
         Some("find" | "gfind") => {
             let deletes = words.iter().any(|word| value(word) == Some("-delete"));
