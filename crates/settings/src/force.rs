@@ -2,9 +2,9 @@
 //! what was said twice is kept once. Nothing is judged here.
 
 use crate::{CredentialOptions, FilesystemOptions, NetworkOptions, Options, PermissionOptions, Setting};
-use palisade_permissions::{Excluded, PermissionRule, RuleSet};
+use palisade_permissions::{PermissionRule, Rule, RuleSet};
 use palisade_policy::{
-    AbsPath, FileRule, FileSets, HostRule, NetworkPolicy, PathPattern, Policy, ProgramRule, VariableRule,
+    AbsPath, FileRule, FileSets, HostPattern, HostRule, NetworkPolicy, PathPattern, Policy, ProgramRule,
 };
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -34,14 +34,14 @@ impl Options {
             files: filesystem.file_sets(files),
             files_disabled: or(&filesystem.disabled, default.files_disabled),
             network: network.in_force(default.network),
-            hidden_variables: once(env_vars, |rule: &VariableRule| rule.name.clone()),
-            ignore_violations: once(ignore_violations, |rule| (rule.command.clone(), rule.violation.clone())),
+            hidden_variables: once(env_vars, |rule| &rule.name),
+            ignore_violations: once(ignore_violations, |rule| (&rule.command, &rule.violation)),
             bwrap: program(bwrap_path),
             socat: program(socat_path),
         };
         let default = RuleSet::default();
         let rules = RuleSet {
-            excluded: once(excluded_commands, |rule: &Excluded| rule.pattern.clone()),
+            excluded: once(excluded_commands, |rule| &rule.pattern),
             allow_unsandboxed: or(allow_unsandboxed_commands, default.allow_unsandboxed),
             ..permissions.rule_set()
         };
@@ -79,7 +79,9 @@ impl NetworkOptions {
             allow_all_unix_sockets,
             allow_local_binding: _,
         } = self;
-        let host = |rule: &HostRule| rule.pattern.clone();
+        fn host(rule: &HostRule) -> &HostPattern {
+            &rule.pattern
+        }
         NetworkPolicy {
             allowed: once(allowed_domains, host),
             denied: once(denied_domains, host),
@@ -101,14 +103,16 @@ impl PermissionOptions {
             disabled_modes,
             allow_managed_rules_only: _,
         } = self;
-        let rule = |rule: &PermissionRule| rule.rule.clone();
+        fn rule(rule: &PermissionRule) -> &Rule {
+            &rule.rule
+        }
         RuleSet {
             deny: once(deny, rule),
             ask: once(ask, rule),
             allow: once(allow, rule),
             mode: default_mode.clone(),
             disabled_modes: once(disabled_modes, |disabled| disabled.mode),
-            directories: once(additional_directories, |directory| directory.path.clone()),
+            directories: once(additional_directories, |directory| &directory.path),
             ..RuleSet::default()
         }
     }
@@ -125,14 +129,14 @@ fn or(setting: &Option<Setting<bool>>, default: bool) -> bool {
 /// The first of the rules that are alike, in their order. Rules come from the highest layer down.
 fn once<'a, T: Clone + 'a, K: Hash + Eq>(
     rules: impl IntoIterator<Item = &'a T>,
-    alike: impl Fn(&T) -> K,
+    alike: impl Fn(&'a T) -> K,
 ) -> Vec<T> {
     let mut seen = HashSet::new();
     rules.into_iter().filter(|rule| seen.insert(alike(rule))).cloned().collect()
 }
 
-fn path(rule: &FileRule) -> PathPattern {
-    rule.pattern.clone()
+fn path(rule: &FileRule) -> &PathPattern {
+    &rule.pattern
 }
 
 #[cfg(test)]

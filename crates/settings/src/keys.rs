@@ -1,6 +1,6 @@
 //! Every key that is read, and those of the same sections that are left out: type, default, the layers that it counts
-//! from, whether it tightens. The reader, the lesson of trust, the JSON Schema and the specification page go by this
-//! one table; tests hold them together.
+//! from, whether it tightens. The reader and the JSON Schema go by this one table; tests hold the specification page and
+//! what distrust does to it.
 //!
 //! It says nothing about what a key means once it is read.
 

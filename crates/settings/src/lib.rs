@@ -67,11 +67,16 @@ mod load;
 mod lock;
 mod options;
 mod owner;
+#[cfg(test)]
+#[path = "../../policy/tests/spec/page.rs"]
+mod page;
 mod places;
 mod read;
 mod schema;
 mod section;
 mod show;
+#[cfg(test)]
+mod spec;
 mod starts;
 #[cfg(test)]
 mod testing;

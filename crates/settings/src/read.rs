@@ -69,6 +69,14 @@ impl Options {
             credentials: CredentialOptions::read(sandbox.section("credentials")),
             permissions: PermissionOptions::default(),
         };
+        for (key, path, why) in [
+            ("bwrapPath", &options.bwrap_path, "the bwrap that is found where only root can write is used"),
+            ("socatPath", &options.socat_path, "no socat is needed"),
+        ] {
+            if path.is_some() {
+                sandbox.warn_at_key(key, WarningKind::LeftOut { why });
+            }
+        }
         sandbox.finish();
         options
     }

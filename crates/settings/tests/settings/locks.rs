@@ -390,7 +390,7 @@ fn a_repository_does_not_reopen_what_others_hide() {
     dropped: project: sandbox.filesystem.allowRead "~/work/.env" in /project/.claude/settings.json:3 is left out: it would open /home/work/.env, which sandbox.filesystem.denyRead "~/**/.env" in /home/.claude/settings.json:1 hides
     dropped: project: sandbox.filesystem.allowRead "link" in /project/.claude/settings.json:3 is left out: it would open /home/.ssh, which sandbox.filesystem.denyRead "~/.ssh" in /home/.claude/settings.json:1 hides
     dropped: project: sandbox.filesystem.allowRead "link/id" in /project/.claude/settings.json:3 is left out: it would open /home/.ssh/id, which sandbox.filesystem.denyRead "~/.ssh" in /home/.claude/settings.json:1 hides
-    dropped: project: sandbox.filesystem.allowRead "~/*" in /project/.claude/settings.json:3 is left out: it would open /home, which sandbox.filesystem.denyRead "~/.ssh" in /home/.claude/settings.json:1 hides
+    dropped: project: sandbox.filesystem.allowRead "~/*" in /project/.claude/settings.json:3 is left out: it would open /home, which sandbox.credentials.files "~/.netrc" in /home/.claude/settings.json:1 hides
     dropped: project: sandbox.filesystem.allowRead "loop" in /project/.claude/settings.json:3 is left out: where it leads cannot be found out, and other rules hide something
     dropped: project: sandbox.filesystem.allowWrite "~/.netrc" in /project/.claude/settings.json:4 is left out: it would open /home/.netrc, which sandbox.credentials.files "~/.netrc" in /home/.claude/settings.json:1 hides
     dropped: project: sandbox.filesystem.allowWrite "up/.ssh/new" in /project/.claude/settings.json:4 is left out: it would open /home/.ssh/new, which sandbox.filesystem.denyRead "~/.ssh" in /home/.claude/settings.json:1 hides
