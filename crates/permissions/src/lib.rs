@@ -1,25 +1,34 @@
 //! Permission rules for the tool calls of a coding agent: `Tool` and `Tool(pattern)`, and which commands run
 //! outside the sandbox.
 //!
-//! The crate is pure, and it does not know that a sandbox exists. So far it reads rules and command patterns
-//! and shows them again; it does not judge: matching a pattern against a shell line needs a reader that sees every
-//! command of the line as bash will run it, and a pattern matched in any lesser way would allow
-//! more than it says.
+//! The crate is pure, and it does not know that a sandbox exists: it is told whether a call runs in one. A
+//! line for the shell is read ([`shell`]), what it runs is found behind wrappers ([`program`]), removals that
+//! always ask are found ([`removal`]), and [`judge()`] answers with a [`Verdict`], which says why.
+//! [`Verdict::decide`] makes a decision of it.
 //!
-//! The text of a rule may come from a repository's files, so its author may be hostile: reading is total and
-//! linear in the text's length, and what cannot be read is an error with a reason, never a looser rule.
+//! The text of a rule may come from a repository's files, and the call from whoever wrote what an agent
+//! reads, so both may be hostile: reading is total and linear in the text's length, and what cannot be read
+//! is an error with a reason, never a looser rule.
 #![forbid(unsafe_code)]
 
 mod command_pattern;
+mod judge;
 mod mode;
 mod path_rule;
 pub mod program;
+mod protected;
+mod read_only;
 pub mod removal;
 mod rule;
 mod rule_set;
 pub mod shell;
+mod variables;
 
 pub use command_pattern::{CommandPattern, CommandPatternError};
+pub use judge::{
+    Answer, Answerer, By, Call, Context, DecidedBy, Decider, Decision, Found, Input, Reason, Verdict,
+    excluded, judge, judge_host,
+};
 pub use mode::Mode;
 pub use path_rule::{PathRule, PathRuleError, RuleAnchor, spell_path};
 pub use rule::{FileTool, List, Pattern, Rule, RuleError};

@@ -13,13 +13,14 @@
 //!
 //! - What follows the start is a [`PathPattern`] and covers what it names *and everything below*. What that
 //!   grammar refuses (`**.env`, `[`) is refused here too.
-//! - A backslash takes the meaning from the character behind it, as in gitignore. A deny or an ask that holds one
-//!   covers its other reading, too: the path in which the backslash is a character.
-//! - `!x` would take something out of another rule. No rule takes anything out of another here, so it is refused.
+//! - A backslash takes the meaning from the character behind it, as in gitignore. A deny or an ask that holds
+//!   one covers its other reading, too: the path in which the backslash is a character.
+//! - `!x` would take something out of another rule. No rule takes anything out of another here, so it is
+//!   refused.
 //!
-//! The text may be a repository's: it names what it likes, and a deny that reads otherwise than it was meant leaves a
-//! file open. So every text has one reading, two for a deny, or none and a reason. This module follows no link;
-//! the judge is told where links lead.
+//! The text may be a repository's: it names what it likes, and a deny that reads otherwise than it was meant
+//! leaves a file open. So every text has one reading, two for a deny, or none and a reason. This module
+//! follows no link; the judge is told where links lead.
 
 use crate::List;
 use palisade_policy::{AbsPath, Anchor, PathPattern, PathPatternError};
@@ -42,6 +43,8 @@ pub struct RuleAnchor {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PathRule {
     text: Box<str>,
+    /// A name that every path covered holds; empty where there is none. Most paths are told apart by it.
+    name: Box<str>,
     patterns: Box<[PathPattern]>,
     /// The same in lower case; none where case counts, and for an allow, which covers what is written.
     folded: Box<[PathPattern]>,
@@ -73,7 +76,12 @@ impl PathRule {
             }
             _ => Vec::new(),
         };
-        Ok(PathRule { text: text.into(), patterns: patterns.into(), folded: folded.into() })
+        Ok(PathRule {
+            text: text.into(),
+            name: fixed_name(text).into(),
+            patterns: patterns.into(),
+            folded: folded.into(),
+        })
     }
 
     /// The paths as patterns of the sandbox's file lists.
@@ -83,12 +91,19 @@ impl PathRule {
 
     /// Whether the rule covers `path`, letter by letter.
     pub fn covers(&self, path: &AbsPath) -> bool {
-        self.patterns.iter().any(|pattern| pattern.covers(path).is_some())
+        let has_name = |name: &[u8]| path.as_bytes().windows(name.len()).any(|part| part == name);
+        (self.name.is_empty() || has_name(self.name.as_bytes()))
+            && self.patterns.iter().any(|pattern| pattern.covers(path).is_some())
+    }
+
+    /// Whether the rule covers `path`, whose letters were made small, where case makes no difference.
+    pub(crate) fn covers_folded(&self, path: &AbsPath) -> bool {
+        self.folded.iter().any(|pattern| pattern.covers(path).is_some())
     }
 }
 
-/// The text of a rule for `path` and everything below it, such as `//srv/app/**`, with what would be a wildcard
-/// escaped; `None` for a name that is no text.
+/// The text of a rule for `path` and everything below it, such as `//srv/app/**`, with what would be a
+/// wildcard escaped; `None` for a name that is no text.
 pub fn spell_path(path: &AbsPath) -> Option<String> {
     let mut out = String::from("/");
     for c in std::str::from_utf8(path.as_bytes()).ok()?.chars() {
@@ -173,6 +188,15 @@ fn without_below(mut text: &str) -> &str {
         }
     }
     text
+}
+
+/// The longest name in the text that stands for itself.
+fn fixed_name(text: &str) -> &str {
+    let names = text.split('/').filter(|name| {
+        !name.starts_with('~') && !name.contains(['*', '?', '[', '\\']) && !matches!(*name, "" | "." | "..")
+    });
+    // A step up takes the name before it out again.
+    if text.contains("..") { "" } else { names.max_by_key(|name| name.len()).unwrap_or_default() }
 }
 
 fn has_wildcards(text: &str) -> bool {

@@ -2,9 +2,10 @@
 //!
 //! # Grammar
 //!
-//! The tool's name is ASCII letters, digits, `_`, `-`, and `*` for any run of them. A name with a `*` may stand in
-//! a deny or an ask; in an allow only behind a whole server's name (`mcp__github__get_*`). `Task` is an older name of
-//! `Agent`. The pattern is all that stands between the first `(` and a `)` that ends the text:
+//! The tool's name is ASCII letters, digits, `_`, `-`, and `*` for any run of them. A name with a `*` may
+//! stand in a deny or an ask; in an allow only behind a whole server's name (`mcp__github__get_*`). `Task` is
+//! an older name of `Agent`. The pattern is all that stands between the first `(` and a `)` that ends the
+//! text:
 //!
 //! | rule | pattern |
 //! |---|---|
@@ -16,15 +17,15 @@
 //! | `Agent(name)`, `Skill(name)`, `Skill(name *)` | a name, with `*` for any characters |
 //! | `Tool(field:value)` | in a deny or an ask: one scalar field of the call, compared letter by letter but for `*` |
 //!
-//! - A field's name is one that the tool is known to have, or for a tool that is not known any name. A rule on the
-//!   field that the tool's own patterns speak of (`Bash(command:…)`, `Read(file_path:…)`) is an error: it
-//!   would be compared before anything is normalised.
+//! - A field's name is one that the tool is known to have, or for a tool that is not known any name. A rule
+//!   on the field that the tool's own patterns speak of (`Bash(command:…)`, `Read(file_path:…)`) is an error:
+//!   it would be compared before anything is normalised.
 //! - `Bash(timeout:*)` is about the program `timeout`, `Bash(timeout:5000)` about the call's time limit.
-//! - Another tool's pattern, in a deny or an ask, is any of the call's fields; in an allow it is an error, since
-//!   nobody knows what it covers.
+//! - Another tool's pattern, in a deny or an ask, is any of the call's fields; in an allow it is an error,
+//!   since nobody knows what it covers.
 //!
-//! This module does not decide what a caller does about an error: a deny or an ask that cannot be read must stop
-//! everything, an allow costs itself.
+//! This module does not decide what a caller does about an error: a deny or an ask that cannot be read must
+//! stop everything, an allow costs itself.
 
 use crate::path_rule::{PathRule, PathRuleError, RuleAnchor};
 use crate::{CommandPattern, CommandPatternError};
@@ -67,7 +68,8 @@ pub enum Pattern {
         /// The value; a `*` stands for any characters.
         value: Box<str>,
     },
-    /// The name of an agent or a skill, or some field of a tool that is not known; a `*` stands for any characters.
+    /// The name of an agent or a skill, or some field of a tool that is not known; a `*` stands for any
+    /// characters.
     Text(Box<str>),
 }
 

@@ -1,0 +1,329 @@
+//! Which files the well-known programs read and write, by their words.
+//!
+//! For deny and ask rules this over-matches: any word of such a program counts as a path, and so does what
+//! follows a `=`, an `@` or a letter of an option. For the mode `acceptEdits` the few programs of [`edits`]
+//! are read strictly. What a program that is not listed does with its words (`python -c`, `make`) is not
+//! seen; that is what the sandbox is for.
+
+use super::Context;
+use super::place::{Place, place_of};
+use crate::program::{Operands, Program};
+use crate::read_only;
+use crate::shell::Word;
+use palisade_policy::{AbsPath, Access};
+
+/// One file that a command touches, or may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Touch {
+    pub(super) access: Access,
+    pub(super) place: Place,
+    /// The paths of the place, and where their links lead.
+    pub(super) reached: Vec<AbsPath>,
+    /// The word, as written.
+    pub(super) text: Box<str>,
+}
+
+impl Touch {
+    pub(super) fn new(access: Access, place: Place, text: &str, context: &Context<'_>) -> Self {
+        let mut reached = Vec::new();
+        if let Place::Paths(paths) = &place {
+            reached.extend(paths.iter().cloned());
+            reached.extend(paths.iter().map(context.follow));
+            reached.dedup();
+        }
+        Touch { access, place, reached, text: text.into() }
+    }
+}
+
+/// Programs that show, copy or pack what their operands hold.
+const READERS: &[&str] = &[
+    ".",
+    "7z",
+    "ack",
+    "ag",
+    "awk",
+    "base32",
+    "base64",
+    "bat",
+    "batcat",
+    "bsdtar",
+    "bunzip2",
+    "bzcat",
+    "bzip2",
+    "cat",
+    "cd",
+    "cksum",
+    "cmp",
+    "code",
+    "column",
+    "comm",
+    "cp",
+    "csplit",
+    "curl",
+    "cut",
+    "dd",
+    "diff",
+    "diff3",
+    "du",
+    "ed",
+    "egrep",
+    "emacs",
+    "ex",
+    "expand",
+    "fd",
+    "fdfind",
+    "fgrep",
+    "file",
+    "find",
+    "fmt",
+    "fold",
+    "gawk",
+    "gpg",
+    "grep",
+    "gunzip",
+    "gzip",
+    "hd",
+    "head",
+    "hexdump",
+    "iconv",
+    "install",
+    "join",
+    "jq",
+    "less",
+    "ln",
+    "look",
+    "ls",
+    "mapfile",
+    "mawk",
+    "md5sum",
+    "more",
+    "mv",
+    "nano",
+    "nawk",
+    "nl",
+    "od",
+    "openssl",
+    "paste",
+    "pr",
+    "ptx",
+    "readarray",
+    "rev",
+    "rg",
+    "ripgrep",
+    "rsync",
+    "scp",
+    "sdiff",
+    "sed",
+    "sha1sum",
+    "sha224sum",
+    "sha256sum",
+    "sha384sum",
+    "sha512sum",
+    "shasum",
+    "shuf",
+    "sort",
+    "source",
+    "split",
+    "stat",
+    "strings",
+    "sum",
+    "tac",
+    "tail",
+    "tar",
+    "tee",
+    "tree",
+    "tsort",
+    "unexpand",
+    "uniq",
+    "unxz",
+    "vi",
+    "view",
+    "vim",
+    "wc",
+    "wget",
+    "xxd",
+    "xz",
+    "xzcat",
+    "yq",
+    "zcat",
+    "zgrep",
+    "zip",
+    "zless",
+    "zstd",
+    "zstdcat",
+];
+
+/// Programs that change whatever their operands name.
+const WRITERS: &[&str] = &[
+    "chattr", "chgrp", "chmod", "chown", "ed", "emacs", "ex", "gunzip", "gzip", "bunzip2", "bzip2", "mkdir",
+    "mkfifo", "mknod", "mv", "nano", "patch", "rm", "rmdir", "sed", "setfacl", "shred", "tee", "touch",
+    "truncate", "unlink", "unxz", "unzip", "vi", "vim", "xz", "zip", "zstd",
+];
+
+/// Programs that write into their last operand, or what an option names.
+const COPIERS: &[&str] = &["cp", "install", "ln", "mv", "rsync", "scp"];
+
+/// Options of other programs whose value is a file that they write.
+const OUTPUTS: &[(&str, &[&str])] = &[
+    ("base64", &["-o", "--output"]),
+    ("bsdtar", &["-f", "-cf", "-czf", "-C", "cf", "czf"]),
+    ("curl", &["-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header", "--output-dir"]),
+    ("dd", &["of"]),
+    ("find", &["-fprint", "-fprint0", "-fprintf", "-fls"]),
+    ("git", &["--output", "-o"]),
+    ("iconv", &["-o", "--output"]),
+    ("shuf", &["-o", "--output"]),
+    ("sort", &["-o", "--output"]),
+    ("tar", &["-f", "-cf", "-czf", "-C", "cf", "czf", "--file", "--directory"]),
+    ("tree", &["-o"]),
+    ("wget", &["-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file"]),
+];
+
+/// Every file that `program` touches, as far as its words say.
+pub(super) fn touches(program: &Program, context: &Context<'_>) -> Vec<Touch> {
+    let Some(name) = program.name.as_deref() else { return Vec::new() };
+    let mut found = Vec::new();
+    let listed = |list: &[&str]| list.contains(&name);
+    let prints = name == "sed" && read_only::reads(&program.words, name).is_some();
+    let access = [(Access::Read, listed(READERS)), (Access::Write, listed(WRITERS) && !prints)];
+    for (access, _) in access.into_iter().filter(|(_, is_listed)| *is_listed) {
+        for word in program.words.iter().skip(1) {
+            add_word(access, word, program, context, &mut found);
+        }
+        if program.operands == Operands::More {
+            found.push(Touch::new(access, Place::Unknown, name, context));
+        }
+    }
+    if listed(COPIERS) {
+        add_destinations(program, context, &mut found);
+    }
+    if let Some((_, options)) = OUTPUTS.iter().find(|(known, _)| *known == name) {
+        add_outputs(options, program, context, &mut found);
+    }
+    found
+}
+
+/// Adds a word, and the parts of it that may be a path.
+fn add_word(access: Access, word: &Word, program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
+    let mut add = |text: Option<&str>| {
+        let place = place_of(word, text, program, context);
+        found.push(Touch::new(access, place, &word.raw, context));
+    };
+    let Some(value) = word.value.as_deref() else { return add(None) };
+    if !value.starts_with('-') || value == "-" {
+        add(Some(value));
+    }
+    if value.starts_with('-') && !value.starts_with("--") && value.is_char_boundary(2) && value.len() > 2 {
+        add(Some(&value[2..]));
+    }
+    for mark in ['=', '@'] {
+        if let Some((_, part)) = value.split_once(mark).filter(|(_, part)| !part.is_empty()) {
+            add(Some(part));
+        }
+    }
+}
+
+/// Adds what a copy makes: the last operand, and what the files would be called in it.
+fn add_destinations(program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
+    let is_operand =
+        |word: &&Word| word.value.as_deref().is_none_or(|value| !value.starts_with('-') || value == "-");
+    let mut operands: Vec<&Word> = program.words.iter().skip(1).filter(is_operand).collect();
+    let named = |option: &str| program.words.iter().position(|word| word.value.as_deref() == Some(option));
+    let option = ["-t", "--target-directory"].iter().find_map(|option| named(option));
+    let target = match option {
+        Some(at) => program.words.get(at + 1),
+        None => operands.pop(),
+    };
+    let long = program
+        .words
+        .iter()
+        .find(|word| word.value.as_deref().is_some_and(|v| v.starts_with("--target-directory=")));
+    for (word, part) in target.map(|word| (word, None)).into_iter().chain(long.map(|word| (word, Some('='))))
+    {
+        let text = part.and_then(|mark| word.value.as_deref()?.split_once(mark)).map(|(_, text)| text);
+        let place = place_of(word, text, program, context);
+        if let Place::Paths(paths) = &place {
+            let inner = Place::Paths(within(paths, &operands));
+            found.push(Touch::new(Access::Write, inner, &word.raw, context));
+        }
+        found.push(Touch::new(Access::Write, place, &word.raw, context));
+    }
+}
+
+/// The paths that `operands` would have in the directories `paths`.
+fn within(paths: &[AbsPath], operands: &[&Word]) -> Vec<AbsPath> {
+    let names = operands.iter().filter_map(|word| word.value.as_deref()).filter_map(|value| {
+        value.trim_end_matches('/').rsplit('/').next().filter(|name| !matches!(*name, "" | "." | ".."))
+    });
+    let names: Vec<&str> = names.collect();
+    paths.iter().flat_map(|path| names.iter().filter_map(|name| path.join(name).ok())).collect()
+}
+
+/// Adds what stands behind options that name a file to write, in the same word or the next.
+fn add_outputs(options: &[&str], program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
+    for (at, word) in program.words.iter().enumerate().skip(1) {
+        let Some(value) = word.value.as_deref() else { continue };
+        for option in options {
+            let rest = value.strip_prefix(option);
+            let (word, text) = match rest {
+                Some("") => match program.words.get(at + 1) {
+                    Some(next) => (next, next.value.as_deref()),
+                    None => continue,
+                },
+                Some(rest) if rest.starts_with('=') => (word, Some(&rest[1..])),
+                Some(rest) if option.len() == 2 && option.starts_with('-') => (word, Some(rest)),
+                _ => continue,
+            };
+            let place = place_of(word, text, program, context);
+            found.push(Touch::new(Access::Write, place, &word.raw, context));
+        }
+    }
+}
+
+/// The files that one of the few programs that only edit files touches, when its options are known to do no
+/// more: what the mode `acceptEdits` lets through in the working directories.
+pub(super) fn edits(program: &Program, context: &Context<'_>) -> Option<Vec<Touch>> {
+    let name = program.name.as_deref()?;
+    let first = program.words.first()?.value.as_deref()?;
+    if (first != name && !read_only::is_in_system_directory(first)) || program.operands == Operands::More {
+        return None;
+    }
+    let letters = match name {
+        "mkdir" => "pv",
+        "touch" => "acm",
+        "rm" => "rRfvid",
+        "rmdir" => "pv",
+        "mv" => "fvnui",
+        "cp" => "rRapfvnui",
+        "sed" => return edits_of_sed(program, context),
+        _ => return None,
+    };
+    let mut only_operands = false;
+    for word in program.words.iter().skip(1) {
+        match word.value.as_deref() {
+            Some("--") => only_operands = true,
+            Some(value) if value.starts_with('-') && !only_operands => {
+                let is_known =
+                    value.len() > 1 && value.chars().skip(1).all(|letter| letters.contains(letter));
+                let is_long = matches!(value, "--recursive" | "--force" | "--verbose" | "--parents");
+                if !is_known && !is_long {
+                    return None;
+                }
+            }
+            Some(_) => {}
+            // A name that starts with a wildcard may turn out to be an option.
+            None if word.raw.starts_with(['*', '?', '[']) && !only_operands && name != "rm" => return None,
+            None => {}
+        }
+    }
+    Some(touches(program, context))
+}
+
+fn edits_of_sed(program: &Program, context: &Context<'_>) -> Option<Vec<Touch>> {
+    let script = read_only::scan(&program.words)?;
+    let touch = |at: usize| {
+        let word = &program.words[at];
+        Touch::new(Access::Write, place_of(word, None, program, context), &word.raw, context)
+    };
+    (script.in_place && !script.files.is_empty()).then(|| script.files.into_iter().map(touch).collect())
+}

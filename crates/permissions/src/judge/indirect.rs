@@ -1,0 +1,140 @@
+//! Commands that may change which program runs, or run code that the line does not show. Inside the sandbox,
+//! too, they need the approval that they would need outside of it.
+
+use crate::program::{Program, Programs, Reason};
+use crate::shell::Word;
+use crate::variables::is_special;
+
+/// What about a line keeps it from running without approval inside the sandbox; `None` when nothing does.
+pub(super) fn indirect(programs: &Programs) -> Option<&'static str> {
+    let certain = programs.uncertain.first().map(|uncertain| said(uncertain.reason));
+    certain.or_else(|| programs.list.iter().find_map(of_program))
+}
+
+fn said(reason: Reason) -> &'static str {
+    match reason {
+        Reason::CodeFromInput => "a shell that reads its code from standard input",
+        Reason::SourcedFile => "a file that is run inside the shell itself",
+        Reason::Function => "a function that the line defines",
+        Reason::DynamicName => "a name that is put together while the line runs",
+        Reason::DynamicCode | Reason::UnreadableCode | Reason::OtherLanguage | Reason::TooDeep => {
+            "code that could not be read"
+        }
+        Reason::UnknownOption | Reason::DynamicOption => "a wrapper with words that are not certain",
+    }
+}
+
+fn of_program(program: &Program) -> Option<&'static str> {
+    if program.words.is_empty() {
+        let special = program.assignments.iter().any(|set| is_special(&set.name));
+        return special.then_some("a variable of the shell");
+    }
+    if !program.assignments.is_empty() {
+        return Some("a variable in front of a command");
+    }
+    let words = &program.words[1..];
+    match program.name.as_deref()? {
+        "eval" => Some("eval"),
+        "source" | "." => Some("a file that is run inside the shell itself"),
+        "alias" | "unalias" => Some("alias"),
+        "export" => Some("export"),
+        "readonly" => Some("readonly"),
+        "trap" => Some("trap"),
+        "enable" => Some("enable"),
+        "shopt" => Some("shopt"),
+        "bind" | "complete" | "compgen" | "compopt" => Some("a hook of the shell"),
+        "declare" | "typeset" | "local" if declares_export(words) => Some("declare -x"),
+        "declare" | "typeset" | "local" | "read" | "getopts" | "unset" if names_special(words) => {
+            Some("a variable of the shell")
+        }
+        "printf"
+            if words
+                .first()
+                .is_some_and(|word| word.value.as_deref().is_none_or(|v| v.starts_with("-v"))) =>
+        {
+            names_special(words).then_some("a variable of the shell")
+        }
+        "mapfile" | "readarray" if words.iter().any(|word| starts(word, "-C")) || names_special(words) => {
+            Some("a variable of the shell")
+        }
+        "hash" if words.iter().any(|word| option_has(word, 'p')) => Some("hash -p"),
+        "set" if sets_options(words) => Some("set"),
+        "make" | "gmake" | "bmake" | "remake" if words.iter().any(sets_variable) => {
+            Some("make with a variable")
+        }
+        _ => None,
+    }
+}
+
+/// `-x` in any spelling of `declare`'s options, or an option that is not certain.
+fn declares_export(words: &[Word]) -> bool {
+    words.iter().any(|word| {
+        option_has(word, 'x') || option_has(word, 'n') || (word.value.is_none() && !word.raw.contains('='))
+    })
+}
+
+fn option_has(word: &Word, letter: char) -> bool {
+    word.value.as_deref().is_some_and(|value| {
+        value.starts_with(['-', '+']) && !value.starts_with("--") && value.contains(letter)
+    })
+}
+
+fn starts(word: &Word, with: &str) -> bool {
+    word.value.as_deref().is_some_and(|value| value.starts_with(with))
+}
+
+fn names_special(words: &[Word]) -> bool {
+    words.iter().any(|word| match word.value.as_deref() {
+        Some(value) => is_special(value.split(['=', '[', '+']).next().unwrap_or_default()),
+        None => word.raw.split_once('=').is_none_or(|(name, _)| is_special(name)),
+    })
+}
+
+/// `set -a`, `set -k`, and `set -o` with anything but what only makes a script stricter.
+fn sets_options(words: &[Word]) -> bool {
+    let values: Option<Vec<&str>> = words.iter().map(|word| word.value.as_deref()).collect();
+    let Some(values) = values else { return true };
+    let mut rest = values.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "--" | "-" => return false,
+            word if !word.starts_with(['-', '+']) => return false,
+            word => {
+                let is_strict = |letter: char| "euxvnfCo".contains(letter);
+                if !word.chars().skip(1).all(is_strict) {
+                    return true;
+                }
+                let is_named = word.contains('o');
+                if is_named
+                    && !rest.next().is_none_or(|name| {
+                        matches!(
+                            *name,
+                            "pipefail"
+                                | "errexit"
+                                | "nounset"
+                                | "xtrace"
+                                | "noglob"
+                                | "noclobber"
+                                | "noexec"
+                                | "verbose"
+                        )
+                    })
+                {
+                    return true;
+                }
+            }
+        }
+    }
+    false
+}
+
+/// `CC=clang`, `--eval=…`, or a word that may turn out to be one.
+fn sets_variable(word: &Word) -> bool {
+    match word.value.as_deref() {
+        Some(value) if value.starts_with('-') => {
+            ["--ev", "-E", "--environment-overrides", "-e"].iter().any(|option| value.starts_with(option))
+        }
+        Some(value) => value.contains('='),
+        None => !word.raw.starts_with('-') || word.raw.contains('='),
+    }
+}

@@ -1,0 +1,185 @@
+//! Where the words of a command lead: the paths that one word may name.
+
+use super::Context;
+use crate::program::{Directory, Program};
+use crate::shell::Word;
+use palisade_policy::AbsPath;
+
+/// What one word may name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// One of these paths.
+    Paths(Vec<AbsPath>),
+    /// Whatever a wildcard finds: paths with their wildcards as written.
+    Wildcard(Vec<AbsPath>),
+    /// It is only known once the line runs.
+    Unknown,
+}
+
+/// Where `word`, or the part `text` of its value, leads when `program` uses it as a path.
+pub(super) fn place_of(word: &Word, text: Option<&str>, program: &Program, context: &Context<'_>) -> Place {
+    match (text.or(word.value.as_deref()), home_relative(word)) {
+        (Some(text), _) => {
+            from_directories(text, &program.directory, context).map_or(Place::Unknown, Place::Paths)
+        }
+        (None, Some(rest)) => match context.home.map(|home| home.join(rest)) {
+            Some(Ok(path)) => Place::Paths(vec![path]),
+            _ => Place::Unknown,
+        },
+        (None, None) => wildcard(word, program, context).unwrap_or(Place::Unknown),
+    }
+}
+
+/// Whether a word spells a path below the home directory in a way whose value is certain: `~/x`, `$HOME/x`.
+pub(crate) fn is_home_spelled(word: &Word) -> bool {
+    home_relative(word).is_some()
+}
+
+/// What follows the home directory in `~/x`, `$HOME/x`, `"${HOME}"/x`, without a slash in front.
+fn home_relative(word: &Word) -> Option<String> {
+    if word.value.is_some() || word.flags.glob || word.flags.brace {
+        return None;
+    }
+    let plain = word.raw.replace('"', "");
+    let starts_quoted = word.raw.starts_with('"');
+    let rest = match plain.strip_prefix('~').filter(|_| !starts_quoted) {
+        Some(rest) => rest,
+        None => plain.strip_prefix("$HOME").or_else(|| plain.strip_prefix("${HOME}"))?,
+    };
+    let has_special = rest.contains(['$', '`', '\\', '\'', '*', '?', '[', '{']);
+    (!has_special && (rest.is_empty() || rest.starts_with('/')))
+        .then(|| rest.trim_start_matches('/').to_owned())
+}
+
+/// The paths that `text` names, from each directory that the program may run in.
+fn from_directories(text: &str, directory: &Directory, context: &Context<'_>) -> Option<Vec<AbsPath>> {
+    if text.starts_with('/') {
+        return resolve(&AbsPath::root(), text, context);
+    }
+    let mut paths = Vec::new();
+    for start in directory.known()? {
+        paths.extend(resolve(start, text, context)?);
+    }
+    Some(paths)
+}
+
+/// The path `text` from `start`: by its letters, and where it goes up, also as the kernel goes up from where
+/// links lead.
+fn resolve(start: &AbsPath, text: &str, context: &Context<'_>) -> Option<Vec<AbsPath>> {
+    /// More steps up than these are looked at by nobody.
+    const MOST_STEPS_UP: usize = 64;
+    /// No longer path is opened by any kernel, and its rules would take long to look at.
+    const LONGEST_PATH: usize = 4096;
+    let path = start.join(text).ok().filter(|path| path.as_bytes().len() <= LONGEST_PATH)?;
+    let steps = text.split('/').filter(|name| *name == "..").count();
+    if steps > MOST_STEPS_UP {
+        return None;
+    }
+    if steps == 0 {
+        return Some(vec![path]);
+    }
+    let mut physical = start.clone();
+    for name in text.split('/') {
+        physical = match name {
+            ".." => (context.follow)(&physical).parent().unwrap_or_else(AbsPath::root),
+            name => physical.join(name).ok()?,
+        };
+    }
+    Some(if physical == path { vec![path] } else { vec![path, physical] })
+}
+
+fn wildcard(word: &Word, program: &Program, context: &Context<'_>) -> Option<Place> {
+    let flags = word.flags;
+    let is_plain = flags.glob && !flags.dynamic && !flags.brace && !flags.tilde && !flags.quoted;
+    if !is_plain || word.raw.contains('\\') || word.raw.split('/').any(|name| name == "..") {
+        return None;
+    }
+    from_directories(&word.raw, &program.directory, context).map(Place::Wildcard)
+}
+
+/// Whether something that the wildcards of `found` find may be covered by a rule that reads `rule`, both
+/// as paths with their wildcards as written. Names that start with a dot are not found by a wildcard.
+pub(super) fn may_meet(found: &AbsPath, rule: &AbsPath) -> bool {
+    let found: Vec<&[u8]> = found.components().collect();
+    let rule: Vec<&[u8]> = rule.components().collect();
+    meets(&found, &rule)
+}
+
+fn meets(found: &[&[u8]], rule: &[&[u8]]) -> bool {
+    let mut reached = vec![false; rule.len() + 1];
+    reached[0] = true;
+    pass_any_depth(rule, &mut reached);
+    for name in found {
+        // The rule covers what is below what it names.
+        if reached[rule.len()] {
+            return true;
+        }
+        for at in (0..rule.len()).rev() {
+            let stays = reached[at] && rule[at] == b"**";
+            reached[at + 1] |= reached[at] && !stays && names_meet(name, rule[at]);
+            reached[at] = stays;
+        }
+        pass_any_depth(rule, &mut reached);
+    }
+    reached[rule.len()]
+}
+
+fn pass_any_depth(rule: &[&[u8]], reached: &mut [bool]) {
+    for (at, name) in rule.iter().enumerate() {
+        reached[at + 1] |= reached[at] && *name == b"**";
+    }
+}
+
+/// Whether two names with wildcards have a name in common, or one could be told apart only by reading sets.
+fn names_meet(found: &[u8], pattern: &[u8]) -> bool {
+    let starts_wild = found.first().is_some_and(|c| b"*?[".contains(c));
+    if starts_wild && pattern.first() == Some(&b'.') {
+        return false;
+    }
+    let found = loosen(found, "\0");
+    let pattern = loosen(pattern, "*");
+    crate::command_pattern::may_meet(&pattern, &found)
+}
+
+/// A name with each of its wildcards written as `any`.
+fn loosen(name: &[u8], any: &str) -> String {
+    let mut out = String::new();
+    let mut in_set = false;
+    for c in String::from_utf8_lossy(name).chars() {
+        match c {
+            ']' if in_set => in_set = false,
+            _ if in_set => {}
+            '*' | '?' | '[' | '\\' => {
+                in_set = c == '[';
+                out.push_str(any);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_meet_rules() {
+        for (found, rule, expected) in [
+            ("/w/*.ts", "/w/**/.env", false),
+            ("/w/*", "/w/**/.env", false),
+            ("/w/.e*", "/w/**/.env", true),
+            ("/w/.*", "/w/**/.env", true),
+            ("/w/*.pem", "/w/**/*.pem", true),
+            ("/w/k?y", "/w/key", true),
+            ("/w/[ab]/x", "/w/a", true),
+            ("/w/*/x", "/w/a", true),
+            ("/w/*/x", "/v", false),
+            ("/w/*", "/w/a/b", false),
+            ("/home/*/.ssh", "/home/u/.ssh", true),
+        ] {
+            let path = |text: &str| AbsPath::new(text).expect("a path of a test");
+            assert_eq!(may_meet(&path(found), &path(rule)), expected, "{found} and {rule}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The texts of one command that patterns are compared with.
+//!
+//! An allow must cover a text that means the command exactly: its words as written, or their values where no
+//! value holds a blank, so that `"npm run" x` is not taken for `npm run x`. A deny or an ask covers more: the
+//! base name of the program, the values whatever they hold, and the command without options in front of its
+//! first word; in each, a word without a certain value may be anything.
+
+use crate::command_pattern::HOLE;
+use crate::program::Program;
+use crate::read_only::is_in_system_directory;
+use crate::shell::Word;
+
+/// The texts of one command.
+#[derive(Debug, Default)]
+pub(super) struct Spellings {
+    /// The words as written.
+    pub(super) raw: String,
+    /// What stands in front of `raw` in the line: variables that are set for it, with a blank behind each.
+    pub(super) assignments: String,
+    /// The texts that an allow may cover.
+    pub(super) exact: Vec<String>,
+    /// The texts that a deny or an ask covers: some with holes.
+    pub(super) broad: Vec<String>,
+}
+
+impl Spellings {
+    pub(super) fn of(program: &Program) -> Self {
+        let raw = join(program.words.iter().map(|word| squeeze(&word.raw)));
+        let assignments: String = program
+            .assignments
+            .iter()
+            .map(|set| {
+                format!("{}{}={} ", set.name, if set.appends { "+" } else { "" }, squeeze(&set.value.raw))
+            })
+            .collect();
+        let mut spellings = Spellings { raw, assignments, ..Spellings::default() };
+        spellings.add_exact(program);
+        spellings.add_broad(program);
+        spellings
+    }
+
+    /// What is shown of the command.
+    pub(super) fn shown(&self) -> Box<str> {
+        format!("{}{}", self.assignments, self.raw).trim_end().into()
+    }
+
+    fn add_exact(&mut self, program: &Program) {
+        let Some((first, rest)) = program.words.split_first() else { return };
+        let Some(path) = first.value.as_deref().filter(|path| is_plain(path)) else {
+            self.exact.push(self.raw.clone());
+            return;
+        };
+        let values = join(rest.iter().map(|word| {
+            word.value.as_deref().filter(|v| is_plain(v)).map_or_else(|| squeeze(&word.raw), Into::into)
+        }));
+        let with = |name: &str| if values.is_empty() { name.to_owned() } else { format!("{name} {values}") };
+        if let Some(name) =
+            program.name.as_deref().filter(|name| *name != path && is_in_system_directory(path))
+        {
+            self.exact.push(with(name));
+        }
+        self.exact.push(with(path));
+        if self.exact.last() != Some(&self.raw) {
+            self.exact.push(self.raw.clone());
+        }
+    }
+
+    fn add_broad(&mut self, program: &Program) {
+        let Some((first, rest)) = program.words.split_first() else {
+            self.push_broad(self.assignments.trim_end().to_owned());
+            return;
+        };
+        let name: Box<str> = program.name.clone().unwrap_or_else(|| holes(first).into());
+        let values: Vec<String> = rest.iter().map(holes).collect();
+        self.push_broad(join(std::iter::once(&*name).chain(values.iter().map(String::as_str))));
+        self.push_broad(join(std::iter::once(holes(first)).chain(values.iter().cloned())));
+        for skipped in leading_options(&name, &values) {
+            self.push_broad(join(
+                std::iter::once(&*name).chain(values[skipped..].iter().map(String::as_str)),
+            ));
+        }
+        self.push_broad(self.raw.clone());
+        if !self.assignments.is_empty() {
+            self.push_broad(format!("{}{}", self.assignments, self.raw));
+        }
+    }
+
+    fn push_broad(&mut self, text: String) {
+        if !self.broad.contains(&text) {
+            self.broad.push(text);
+        }
+    }
+}
+
+/// How many of the words behind a program's name may be options of the program as a whole, with and without a
+/// value of their own.
+fn leading_options(name: &str, values: &[String]) -> Vec<usize> {
+    let mut counts = Vec::new();
+    let mut at = 0;
+    while values.get(at).is_some_and(|word| word.starts_with('-') && word.len() > 1) {
+        let takes_value = match name {
+            "git" => matches!(
+                &*values[at],
+                "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env" | "--super-prefix"
+            ),
+            _ => !values[at].contains('=') && values.get(at + 1).is_some_and(|next| !next.starts_with('-')),
+        };
+        at += 1;
+        if takes_value {
+            // For most programs it is not known whether the option takes a value: both ways count.
+            if name != "git" {
+                counts.push(at);
+            }
+            at += 1;
+        }
+        if counts.len() > 8 {
+            break;
+        }
+    }
+    if at > 0 {
+        counts.push(at.min(values.len()));
+    }
+    counts
+}
+
+/// The value of a word, with a hole for what is not certain.
+fn holes(word: &Word) -> String {
+    if let Some(value) = &word.value {
+        return squeeze(value);
+    }
+    if word.flags.dynamic || word.flags.brace || word.flags.tilde || word.flags.quoted || !word.flags.glob {
+        return HOLE.to_string();
+    }
+    let mut out = String::new();
+    let mut in_set = false;
+    for c in word.raw.chars() {
+        match c {
+            '*' | '?' | '[' if !in_set => {
+                in_set = c == '[';
+                out.push(HOLE);
+            }
+            ']' if in_set => in_set = false,
+            _ if in_set => {}
+            '\\' => out.push(HOLE),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Whether a value stands for itself in a text of words with blanks between.
+fn is_plain(value: &str) -> bool {
+    !value.is_empty() && !value.contains(char::is_whitespace)
+}
+
+/// Blanks in a row made one, as in the patterns.
+pub(super) fn squeeze(text: &str) -> String {
+    let has_runs = text.as_bytes().windows(2).any(|pair| pair == b"  ") || text.contains('\t');
+    if !has_runs {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let c = if c == '\t' { ' ' } else { c };
+        if c != ' ' || !out.ends_with(' ') {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn join<S: AsRef<str>>(words: impl Iterator<Item = S>) -> String {
+    let mut out = String::new();
+    for word in words {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word.as_ref());
+    }
+    out
+}

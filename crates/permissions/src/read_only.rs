@@ -1,0 +1,185 @@
+//! Commands that only read: they go through without asking in every mode.
+//!
+//! The attacker writes the command, and many programs that read have an option that writes, or runs a
+//! program, in several spellings. So a command is taken for a reader only when its program is in the table,
+//! every word is certain, and none of its options is, or abbreviates, one that the table names. What a
+//! program *reads* is told to the caller, which compares it with the directories that are worked in. Nothing
+//! is found out about the machine: that `ls` is the system's `ls`, or what git's settings in a hostile
+//! repository name, is not known here.
+
+mod find;
+mod git;
+mod sed;
+mod table;
+
+pub(crate) use sed::scan;
+
+use crate::shell::Word;
+use table::{Kind, Tool};
+
+/// What a command that only reads gets to see.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Reads {
+    /// The indices of the words that are, or may be, files.
+    pub(crate) files: Vec<usize>,
+    /// Whether it reads the directory that it runs in.
+    pub(crate) here: bool,
+    /// Whether a git directory decides what it does, so that it must be the one of the working directory.
+    pub(crate) git: bool,
+    /// Whether it looks at no file: what is handed to it on top is text.
+    pub(crate) only_text: bool,
+}
+
+/// What a command reads, when that is all it does. `words` are the program and its arguments, `name` is its
+/// base name.
+pub(crate) fn reads(words: &[Word], name: &str) -> Option<Reads> {
+    let program = words.first()?.value.as_deref()?;
+    if program != name && !is_in_system_directory(program) {
+        return None;
+    }
+    match name {
+        "git" => git::reads(words),
+        "find" => find::reads(words),
+        "sed" => sed::reads(words),
+        "docker" => reads_docker(words),
+        _ if table::is_version_probe(name, words) => Some(Reads { only_text: true, ..Reads::default() }),
+        _ => table::find(name).and_then(|tool| tool.reads(words)),
+    }
+}
+
+/// Whether a program of that path is the system's, since only an administrator can put one there.
+pub(crate) fn is_in_system_directory(program: &str) -> bool {
+    program
+        .rsplit_once('/')
+        .is_some_and(|(directory, _)| matches!(directory, "/bin" | "/usr/bin" | "/sbin" | "/usr/sbin"))
+}
+
+/// The commands of docker that ask the daemon, and none of the options that choose another one.
+fn reads_docker(words: &[Word]) -> Option<Reads> {
+    let values: Vec<&str> = words.iter().map(|word| word.value.as_deref()).collect::<Option<_>>()?;
+    let [_, command, rest @ ..] = &values[..] else { return None };
+    let known = matches!(
+        *command,
+        "ps" | "images" | "version" | "info" | "inspect" | "logs" | "top" | "port" | "diff"
+    );
+    let chooses = |word: &&str| {
+        ["-H", "-c", "--host", "--context", "--url", "--connection", "--identity", "--config"]
+            .iter()
+            .any(|o| word.starts_with(o))
+    };
+    (known && !rest.iter().any(chooses)).then(|| Reads { only_text: true, ..Reads::default() })
+}
+
+impl Tool {
+    fn reads(&self, words: &[Word]) -> Option<Reads> {
+        let operands = self.operands(words)?;
+        match self.kind {
+            Kind::Bare if !operands.is_empty() => return None,
+            Kind::Bare | Kind::Text => return Some(Reads { only_text: true, ..Reads::default() }),
+            Kind::AtMost(most) if operands.len() > most => return None,
+            Kind::Format => {
+                let is_format =
+                    |at: &usize| words[*at].value.as_deref().is_some_and(|word| word.starts_with('+'));
+                return operands.iter().all(is_format).then(|| Reads { only_text: true, ..Reads::default() });
+            }
+            _ => {}
+        }
+        let skipped = usize::from(self.kind == Kind::PatternThenFiles && !self.has_pattern_option(words));
+        let files: Vec<usize> = operands.into_iter().skip(skipped).collect();
+        Some(Reads { here: files.is_empty() && self.here, files, ..Reads::default() })
+    }
+
+    /// The indices of the words that are no options; `None` when some word is not certain or some option does
+    /// more than read.
+    fn operands(&self, words: &[Word]) -> Option<Vec<usize>> {
+        let mut operands = Vec::new();
+        let mut at = 1;
+        let mut only_operands = false;
+        while let Some(word) = words.get(at) {
+            match word.value.as_deref() {
+                _ if only_operands && self.takes(word) => operands.push(at),
+                Some("--") => only_operands = true,
+                Some(option) if option.len() > 1 && option.starts_with('-') && self.kind != Kind::Text => {
+                    at += usize::from(self.takes_next(option)?);
+                }
+                // What prints its words may still be given options that do more.
+                Some(option) if option.starts_with('-') && self.is_bad(option) => return None,
+                _ if self.takes(word) => operands.push(at),
+                _ => return None,
+            }
+            at += 1;
+        }
+        Some(operands)
+    }
+
+    /// Whether a word may stand as an operand.
+    fn takes(&self, word: &Word) -> bool {
+        if word.value.is_some() {
+            return true;
+        }
+        // What a variable holds is nobody's business, but where the home directory is.
+        if self.kind == Kind::Text {
+            return is_substitution(word) || (word.flags.glob && !word.flags.dynamic && !word.flags.tilde);
+        }
+        if crate::judge::is_home_spelled(word) {
+            return true;
+        }
+        let flags = word.flags;
+        let cannot_be_option = !word.raw.starts_with(['*', '?', '[', '-', '"', '\'']);
+        flags.glob && !flags.dynamic && !flags.brace && !flags.tilde && (self.globs || cannot_be_option)
+    }
+
+    /// Whether `option` takes the next word as its value; `None` when it does more than read.
+    fn takes_next(&self, option: &str) -> Option<bool> {
+        if self.is_bad(option) {
+            return None;
+        }
+        if let Some(long) = option.strip_prefix("--") {
+            return Some(self.long_values.contains(&long));
+        }
+        let takes_value = |(_, letter): &(usize, char)| self.values.contains(*letter);
+        let value = option.char_indices().skip(1).find(takes_value);
+        Some(value.is_some_and(|(at, letter)| at + letter.len_utf8() == option.len()))
+    }
+
+    /// Whether an option is one of those that do more than read. Long ones may be abbreviated, short ones
+    /// stand together up to one that takes a value.
+    fn is_bad(&self, option: &str) -> bool {
+        if let Some(long) = option.strip_prefix("--") {
+            return !long.is_empty() && is_abbreviated(long, self.bad);
+        }
+        let letters = option.strip_prefix('-').unwrap_or_default();
+        let end = letters.find(|letter| self.values.contains(letter)).unwrap_or(letters.len());
+        let is_bad = |letter: char| self.bad.iter().any(|bad| bad.len() == 1 && bad.starts_with(letter));
+        letters[..end].contains(is_bad) || letters[end..].starts_with(is_bad)
+    }
+
+    /// Whether the pattern was given by an option, so that every operand is a file.
+    fn has_pattern_option(&self, words: &[Word]) -> bool {
+        words.iter().skip(1).filter_map(|word| word.value.as_deref()).any(|word| {
+            word.starts_with("--regexp")
+                || (word.starts_with("-e")
+                    || (word.starts_with('-') && word.ends_with('e') && !word.starts_with("--")))
+        })
+    }
+}
+
+/// Whether the long option `long`, with or without a value, is one of `names` or an abbreviation of one.
+fn is_abbreviated(long: &str, names: &[&str]) -> bool {
+    let name = long.split('=').next().unwrap_or_default();
+    names.iter().any(|bad| bad.len() > 1 && bad.starts_with(name))
+}
+
+/// Whether all that is not certain about a word is what some command prints; those commands are judged on
+/// their own.
+fn is_substitution(word: &Word) -> bool {
+    let flags = word.flags;
+    let raw = &word.raw;
+    let has_variable = raw
+        .match_indices('$')
+        .any(|(at, _)| !raw[at + 1..].starts_with('(') || raw[at + 1..].starts_with("(("));
+    flags.dynamic && !flags.tilde && !flags.brace && !has_variable
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! `git` as a reader: the commands, and the forms of commands, that change nothing.
+//!
+//! What the settings of a repository name (`core.fsmonitor`, `diff.external`) is run by these commands too.
+//! Nobody can see that in a line; so only the repository that is worked in counts, and no option that chooses
+//! another one, other settings or a pager.
+
+use super::{Reads, is_abbreviated};
+use crate::shell::Word;
+
+/// Long options, and letters of short ones, that write a file, run a program, read another file, or choose a
+/// pager.
+const BAD: &[&str] = &[
+    "output",
+    "ext-diff",
+    "textconv",
+    "filters",
+    "exec",
+    "exec-path",
+    "paginate",
+    "upload-pack",
+    "receive-pack",
+    "open-files-in-pager",
+    "contents",
+    "edit",
+    "no-index",
+    "help",
+    "show-signature",
+    "git-dir",
+    "work-tree",
+    "batch-command",
+    "O",
+    "orderfile",
+    "ignore-revs-file",
+    "exclude-from",
+    "exclude-per-directory",
+    "pathspec-from-file",
+    "stdin",
+    "config-env",
+    "namespace",
+    "super-prefix",
+    "f",
+    "web",
+];
+
+/// Commands that only read, whatever else they are given. `f` is a harmless letter for most, a file for
+/// `grep`.
+const READERS: &[&str] = &[
+    "blame",
+    "cat-file",
+    "check-ignore",
+    "count-objects",
+    "describe",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "for-each-ref",
+    "grep",
+    "log",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "name-rev",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-branch",
+    "show-ref",
+    "status",
+    "version",
+    "whatchanged",
+];
+
+/// Forms of commands that otherwise write: the words that may follow, and whether others than options may.
+const FORMS: &[(&str, &[&str])] = &[
+    ("reflog", &[]),
+    ("remote", &["-v", "--verbose"]),
+    ("stash", &["list", "show"]),
+    ("worktree", &["list"]),
+    ("notes", &["list", "show"]),
+    ("bisect", &["log"]),
+    ("submodule", &[]),
+];
+
+/// What a `git` reads, when it only reads.
+pub(super) fn reads(words: &[Word]) -> Option<Reads> {
+    let values: Vec<&str> = words.iter().map(|word| word.value.as_deref()).collect::<Option<_>>()?;
+    let mut reads = Reads { git: true, here: true, ..Reads::default() };
+    let mut at = 1;
+    loop {
+        match *values.get(at)? {
+            "--no-pager" | "--no-optional-locks" | "--literal-pathspecs" | "--no-replace-objects" => at += 1,
+            // The directory is the same, in other words.
+            "-C" if values.get(at + 1) == Some(&".") => at += 2,
+            "--version" if values.len() == at + 1 => return Some(reads),
+            option if option.starts_with('-') => return None,
+            _ => break,
+        }
+    }
+    let (command, rest) = (values[at], &values[at + 1..]);
+    let is_reader = match command {
+        "branch" => lists_branches(rest),
+        "tag" => lists_tags(rest),
+        "config" => reads_settings(rest),
+        _ if READERS.contains(&command) => !rest.iter().any(|word| is_bad(command, word)),
+        _ => is_form(command, rest),
+    };
+    if !is_reader {
+        return None;
+    }
+    // A revision reads as a path in the working directory, which costs nothing.
+    reads.files = (at + 1..values.len()).filter(|at| !values[*at].starts_with('-')).collect();
+    Some(reads)
+}
+
+fn is_bad(command: &str, word: &str) -> bool {
+    if let Some(long) = word.strip_prefix("--") {
+        return !long.is_empty() && is_abbreviated(long, BAD);
+    }
+    let Some(letter) = word.strip_prefix('-').and_then(|rest| rest.chars().next()) else { return false };
+    match letter {
+        'O' => true,
+        'f' => command == "grep",
+        'S' => command == "blame",
+        'X' => command == "ls-files",
+        _ => false,
+    }
+}
+
+fn is_form(command: &str, rest: &[&str]) -> bool {
+    let Some((_, forms)) = FORMS.iter().find(|(known, _)| *known == command) else { return false };
+    match rest {
+        [] => matches!(command, "reflog" | "remote"),
+        [first, rest @ ..] => forms.contains(first) && !rest.iter().any(|word| is_bad(command, word)),
+    }
+}
+
+fn lists_branches(rest: &[&str]) -> bool {
+    const ALONE: &[&str] = &[
+        "-a",
+        "-r",
+        "-v",
+        "-vv",
+        "--all",
+        "--remotes",
+        "--verbose",
+        "--show-current",
+        "--no-color",
+        "--no-column",
+    ];
+    const LISTS: &[&str] =
+        &["-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"];
+    const STARTS: &[&str] =
+        &["--sort=", "--format=", "--contains=", "--merged=", "--no-merged=", "--points-at=", "--column"];
+    let is_known = |word: &&str| {
+        ALONE.contains(word) || LISTS.contains(word) || STARTS.iter().any(|start| word.starts_with(start))
+    };
+    let lists = rest.iter().any(|word| LISTS.contains(word));
+    rest.iter().all(|word| is_known(word) || (lists && !word.starts_with('-')))
+}
+
+fn lists_tags(rest: &[&str]) -> bool {
+    const LISTS: &[&str] =
+        &["-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"];
+    const STARTS: &[&str] = &["-n", "--sort=", "--format=", "--column", "--contains=", "--merged="];
+    let is_known = |word: &&str| LISTS.contains(word) || STARTS.iter().any(|start| word.starts_with(start));
+    let lists = rest.iter().any(|word| LISTS.contains(word));
+    rest.iter().all(|word| is_known(word) || (lists && !word.starts_with('-')))
+}
+
+fn reads_settings(rest: &[&str]) -> bool {
+    match rest {
+        ["-l" | "--list"] | ["get" | "--get" | "--get-all" | "--get-regexp", _] | ["list"] => true,
+        ["--global" | "--local" | "--system", rest @ ..] if !rest.is_empty() => {
+            !matches!(rest[0], "--global" | "--local" | "--system") && reads_settings(rest)
+        }
+        _ => false,
+    }
+}

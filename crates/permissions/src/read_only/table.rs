@@ -1,0 +1,381 @@
+//! The programs that only read, and which of their options do more.
+
+use crate::shell::Word;
+
+/// What a program takes besides options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing.
+    Bare,
+    /// Any words: they are text.
+    Text,
+    /// Files.
+    Files,
+    /// So many files at most; with more it writes.
+    AtMost(usize),
+    /// A pattern, then files.
+    PatternThenFiles,
+    /// Words that start with `+`.
+    Format,
+}
+
+/// One program.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tool {
+    name: &'static str,
+    pub(super) kind: Kind,
+    /// Options that write, run something, or read what stands in another file: letters and long names.
+    pub(super) bad: &'static [&'static str],
+    /// The letters of short options that take a value.
+    pub(super) values: &'static str,
+    /// The long options that take the next word as their value.
+    pub(super) long_values: &'static [&'static str],
+    /// Whether an operand may be a wildcard, whatever files there are.
+    pub(super) globs: bool,
+    /// Whether it reads the directory that it runs in when no file is named.
+    pub(super) here: bool,
+}
+
+const PLAIN: Tool =
+    Tool { name: "", kind: Kind::Files, bad: &[], values: "", long_values: &[], globs: true, here: false };
+
+const fn files(name: &'static str, bad: &'static [&'static str], values: &'static str) -> Tool {
+    Tool { name, bad, values, ..PLAIN }
+}
+
+const fn text(name: &'static str, bad: &'static [&'static str]) -> Tool {
+    Tool { name, bad, kind: Kind::Text, ..PLAIN }
+}
+
+const fn bare(name: &'static str, bad: &'static [&'static str], values: &'static str) -> Tool {
+    Tool { name, bad, values, kind: Kind::Bare, ..PLAIN }
+}
+
+const fn grep(name: &'static str) -> Tool {
+    Tool {
+        name,
+        kind: Kind::PatternThenFiles,
+        bad: &["f", "file", "exclude-from"],
+        values: "eABCmdD",
+        long_values: &[
+            "regexp",
+            "max-count",
+            "context",
+            "after-context",
+            "before-context",
+            "include",
+            "exclude",
+            "exclude-dir",
+        ],
+        here: true,
+        ..PLAIN
+    }
+}
+
+const TOOLS: &[Tool] = &[
+    bare("arch", &[], ""),
+    Tool {
+        name: "base64",
+        kind: Kind::AtMost(1),
+        bad: &["o", "output"],
+        values: "wbi",
+        globs: false,
+        ..PLAIN
+    },
+    text("basename", &[]),
+    files("cat", &[], ""),
+    files("cd", &[], ""),
+    Tool { name: "cksum", bad: &["c", "check"], values: "a", ..PLAIN },
+    Tool { name: "cmp", kind: Kind::AtMost(4), values: "in", ..PLAIN },
+    Tool { name: "column", bad: &["file"], values: "stcnNoRTWEOHd", globs: false, ..PLAIN },
+    Tool { name: "comm", kind: Kind::AtMost(2), ..PLAIN },
+    Tool {
+        name: "cut",
+        values: "bcdfO",
+        long_values: &["delimiter", "fields", "bytes", "characters", "output-delimiter"],
+        ..PLAIN
+    },
+    Tool {
+        name: "date",
+        kind: Kind::Format,
+        bad: &["s", "f", "r", "set", "file", "reference"],
+        values: "d",
+        ..PLAIN
+    },
+    Tool { name: "df", bad: &[], values: "txB", ..PLAIN },
+    Tool {
+        name: "diff",
+        bad: &["X", "l", "exclude-from", "from-file", "to-file", "paginate"],
+        values: "UCIxFSW",
+        ..PLAIN
+    },
+    text("dirname", &[]),
+    Tool { name: "du", bad: &["X", "exclude-from", "files0-from"], values: "dtB", here: true, ..PLAIN },
+    text("echo", &[]),
+    grep("egrep"),
+    files("expand", &[], "t"),
+    text("expr", &[]),
+    bare("false", &[], ""),
+    Tool {
+        name: "fd",
+        kind: Kind::PatternThenFiles,
+        bad: &[
+            "x",
+            "X",
+            "exec",
+            "exec-batch",
+            "base-directory",
+            "search-path",
+            "ignore-file",
+            "gen-completions",
+            "list-details",
+            "l",
+        ],
+        values: "etEdScoj",
+        here: true,
+        globs: false,
+        ..PLAIN
+    },
+    Tool {
+        name: "fdfind",
+        kind: Kind::PatternThenFiles,
+        bad: &[
+            "x",
+            "X",
+            "exec",
+            "exec-batch",
+            "base-directory",
+            "search-path",
+            "ignore-file",
+            "gen-completions",
+            "list-details",
+            "l",
+        ],
+        values: "etEdScoj",
+        here: true,
+        globs: false,
+        ..PLAIN
+    },
+    grep("fgrep"),
+    files("file", &["m", "f", "C", "magic-file", "files-from", "compile"], "Fe"),
+    files("fmt", &[], "wgp"),
+    files("fold", &[], "w"),
+    bare("free", &[], "sc"),
+    text("getconf", &[]),
+    grep("grep"),
+    text("groups", &[]),
+    files("head", &[], "nc"),
+    Tool { name: "hexdump", bad: &["f"], values: "ens", globs: false, ..PLAIN },
+    bare("hostname", &["F", "b", "file", "boot"], ""),
+    text("id", &[]),
+    Tool { name: "join", kind: Kind::AtMost(2), values: "aevjot12", ..PLAIN },
+    Tool {
+        name: "jq",
+        kind: Kind::PatternThenFiles,
+        bad: &["f", "L", "from-file", "slurpfile", "rawfile", "argfile", "args", "jsonargs"],
+        values: "",
+        long_values: &["indent"],
+        globs: false,
+        ..PLAIN
+    },
+    Tool { name: "ls", values: "IwT", here: true, ..PLAIN },
+    bare("locale", &[], ""),
+    files("lsof", &[], ""),
+    text(
+        "man",
+        &[
+            "P",
+            "H",
+            "pager",
+            "html",
+            "T",
+            "t",
+            "X",
+            "Z",
+            "C",
+            "M",
+            "l",
+            "config-file",
+            "manpath",
+            "local-file",
+            "K",
+            "L",
+            "R",
+            "e",
+            "extension",
+            "preprocessor",
+            "p",
+            "troff",
+            "troff-device",
+            "gxditview",
+            "ditroff",
+            "recode",
+            "where",
+            "update",
+            "u",
+            "m",
+            "systems",
+            "encoding",
+            "E",
+            "prompt",
+            "r",
+            "a",
+            "f",
+            "k",
+            "w",
+            "W",
+            "D",
+            "d",
+        ],
+    ),
+    Tool { name: "md5sum", bad: &["c", "check"], ..PLAIN },
+    files("nl", &[], "bdfhilnsvw"),
+    bare("nproc", &[], ""),
+    text("numfmt", &[]),
+    files("od", &[], "AjNSw"),
+    files("paste", &[], "d"),
+    text("pgrep", &["F", "pidfile"]),
+    Tool { name: "pr", bad: &[], values: "DehilNnoSsWw", ..PLAIN },
+    text("printenv", &["_"]),
+    text("printf", &["v"]),
+    text("ps", &[]),
+    bare("pwd", &[], ""),
+    files("readlink", &[], ""),
+    files("realpath", &[], ""),
+    files("rev", &[], ""),
+    Tool {
+        name: "rg",
+        kind: Kind::PatternThenFiles,
+        bad: &[
+            "z",
+            "f",
+            "search-zip",
+            "pre",
+            "hostname-bin",
+            "file",
+            "ignore-file",
+            "hyperlink-format",
+            "generate",
+            "debug",
+            "trace",
+        ],
+        values: "eABCgmtTjMErd",
+        long_values: &[
+            "regexp",
+            "glob",
+            "iglob",
+            "type",
+            "type-not",
+            "max-count",
+            "context",
+            "after-context",
+            "before-context",
+            "max-depth",
+            "replace",
+            "sort",
+            "sortr",
+            "color",
+            "threads",
+            "encoding",
+        ],
+        globs: false,
+        here: true,
+    },
+    text("seq", &[]),
+    Tool { name: "sha1sum", bad: &["c", "check"], ..PLAIN },
+    Tool { name: "sha256sum", bad: &["c", "check"], ..PLAIN },
+    Tool { name: "sha512sum", bad: &["c", "check"], ..PLAIN },
+    Tool { name: "shasum", bad: &["c", "check"], values: "a", ..PLAIN },
+    text("sleep", &[]),
+    Tool {
+        name: "sort",
+        bad: &[
+            "o",
+            "T",
+            "S",
+            "output",
+            "compress-program",
+            "files0-from",
+            "temporary-directory",
+            "random-source",
+            "buffer-size",
+        ],
+        values: "kt",
+        long_values: &["key", "field-separator"],
+        globs: false,
+        ..PLAIN
+    },
+    bare("ss", &["K", "D", "F", "N", "kill", "diag", "filter", "net"], "fA"),
+    files("stat", &[], "ctf"),
+    files("strings", &[], "neto"),
+    Tool { name: "sum", ..PLAIN },
+    files("tac", &[], "s"),
+    files("tail", &[], "ncs"),
+    text("test", &["v", "R"]),
+    text("[", &["v", "R"]),
+    text("tput", &["S", "x"]),
+    text("tr", &[]),
+    Tool {
+        name: "tree",
+        bad: &["o", "R", "fromfile", "fromtabfile", "gitfile", "infofile", "H"],
+        values: "LPI",
+        here: true,
+        globs: false,
+        ..PLAIN
+    },
+    bare("true", &[], ""),
+    bare(":", &[], ""),
+    files("tsort", &[], ""),
+    bare("tty", &[], ""),
+    text("type", &[]),
+    bare("uname", &[], ""),
+    files("unexpand", &[], "t"),
+    Tool { name: "uniq", kind: Kind::AtMost(1), values: "fsw", ..PLAIN },
+    bare("uptime", &[], ""),
+    bare("users", &[], ""),
+    Tool { name: "wc", bad: &["files0-from"], ..PLAIN },
+    text("which", &[]),
+    bare("who", &[], ""),
+    bare("whoami", &[], ""),
+    Tool {
+        name: "xxd",
+        kind: Kind::AtMost(1),
+        bad: &["r", "revert", "R"],
+        values: "cglnos",
+        globs: false,
+        ..PLAIN
+    },
+];
+
+/// The row of a program.
+pub(super) fn find(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+/// Whether a command asks a program for its version and for nothing else.
+pub(super) fn is_version_probe(name: &str, words: &[Word]) -> bool {
+    const LONG: &[&str] = &[
+        "ag", "awk", "bash", "bun", "bundle", "cargo", "clang", "cmake", "curl", "deno", "docker", "dotnet",
+        "gcc", "gh", "git", "go", "grep", "java", "jq", "kubectl", "make", "mvn", "node", "npm", "npx",
+        "perl", "php", "pip", "pip3", "pnpm", "python", "python3", "rg", "ruby", "rustc", "rustup", "sed",
+        "tar", "tsc", "uv", "yarn",
+    ];
+    const SHORT: &[(&str, &str)] = &[
+        ("cargo", "-V"),
+        ("java", "-version"),
+        ("node", "-v"),
+        ("npm", "-v"),
+        ("python", "-V"),
+        ("python3", "-V"),
+        ("rustc", "-V"),
+        ("rustc", "-vV"),
+        ("go", "version"),
+        ("tsc", "-v"),
+    ];
+    let [_, option] = words else { return false };
+    match option.value.as_deref() {
+        Some("--version") => LONG.contains(&name),
+        Some(option) => SHORT.contains(&(name, option)),
+        None => false,
+    }
+}

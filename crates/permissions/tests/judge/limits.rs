@@ -1,0 +1,65 @@
+//! Long, deep and strange lines: an answer within a bounded time, and never a looser one.
+
+use crate::fixture::Session;
+use palisade_permissions::Mode;
+use std::time::{Duration, Instant};
+
+/// Far more than any of these takes, and far less than a quadratic one would.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[test]
+fn hostile_lines_are_judged_in_time() {
+    let rules =
+        ["Bash(rm *)", "Bash(*a*b*c*d*e*f*)", "Read(**/.env)", "Read(**/a/**/b/**/c)", "Edit(src/**)"];
+    let session = Session::new().deny(&rules).allow(&["Bash(npm *)"]);
+    let lines = [
+        "true;".repeat(10_000),
+        "$(".repeat(100_000),
+        "(".repeat(100_000),
+        format!("echo {}", "a".repeat(1_000_000)),
+        format!("cat {}", "../".repeat(20_000)),
+        format!("cat {}", "a/".repeat(20_000)),
+        format!("cat {}", "*/a/b/".repeat(5_000)),
+        format!("git {}", "-x ".repeat(20_000)),
+        format!("env {}ls", "env ".repeat(10_000)),
+        format!("x {}", "$A ".repeat(20_000)),
+        format!("x {}", "abcdef ".repeat(9_000)),
+        "a=1 ".repeat(15_000),
+        "> x ".repeat(15_000),
+        "cat f | ".repeat(1_000),
+        "\0".repeat(1_000),
+        "\u{202e}".repeat(1_000),
+    ];
+    for line in &lines {
+        let start = Instant::now();
+        let answer = session.says(line);
+        let took = start.elapsed();
+        assert!(
+            took < PATIENCE,
+            "{took:?} for {} bytes that start with {:?}",
+            line.len(),
+            line.chars().take(20).collect::<String>()
+        );
+        assert_ne!(answer, "allow", "{:?}", line.chars().take(20).collect::<String>());
+    }
+}
+
+#[test]
+fn a_line_that_nobody_reads_asks_whatever_allows_it() {
+    let line = format!("echo {}", "x".repeat(10_000));
+    Session::new().allow(&["Bash", "Bash(echo *)"]).check(&line, "ask");
+    Session::new().allow(&["Bash"]).mode(Mode::BypassPermissions).check(&line, "allow");
+    Session::new().deny(&["Bash(echo *)"]).check(&line, "deny");
+    Session::sandboxed().check(&line, "allow");
+}
+
+#[test]
+fn what_is_not_read_is_never_allowed_by_a_rule() {
+    let session = Session::new().allow(&["Bash", "Bash(select *)", "Bash(ls *)"]);
+    for line in
+        ["select x in a; do ls; done", "ls \u{200b}x", "ls\r", "ls 'x", "ls $'\\c'", "if", "ls ${x@P}"]
+    {
+        session.check(line, "asks");
+        Session::sandboxed().check(line, "asks");
+    }
+}

@@ -1,0 +1,11 @@
+//! The judge: `docs/spec/permission-rules.md` row by row, reported and known lines, and laws.
+#![forbid(unsafe_code)]
+
+mod fixture;
+mod laws;
+mod limits;
+#[path = "../../../policy/tests/spec/page.rs"]
+mod page;
+mod readers;
+mod reports;
+mod spec;
