@@ -30,6 +30,7 @@ mod reader;
 mod reading;
 mod reason;
 mod rough;
+mod second;
 mod simple;
 mod word;
 
@@ -95,7 +96,7 @@ impl Reading {
 /// Reads a line as `shell` will. Never panics; a limit that is hit is a [`Reason`].
 pub fn read(line: &str, shell: Shell) -> Reading {
     let mut reader = Reader::new(line, shell);
-    let outcome = gate::check(line).and_then(|()| reader.read_line());
+    let outcome = gate::check(line).and_then(|()| reader.read_line()).and_then(|()| second::check(&reader));
     let Err(reason) = outcome else { return Reading::Read(reader.line) };
     let mut partial = reader.line;
     partial.commands.retain(|command| !is_empty(command));

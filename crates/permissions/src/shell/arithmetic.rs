@@ -57,7 +57,7 @@ impl Reader<'_> {
             match self.peek() {
                 None => return Err(Reason::Unclosed),
                 Some(byte) if byte == end && open == 0 => return Ok(!starts),
-                Some(b'(') if open == DEEPEST => return Err(Reason::TooDeep),
+                Some(b'(') if open + self.depth >= DEEPEST => return Err(Reason::TooDeep),
                 Some(b'(') => open += 1,
                 Some(b')') if open > 0 => open -= 1,
                 Some(b',') if open == 0 => {

@@ -24,6 +24,8 @@ pub(super) struct Facts {
     all_data: bool,
     /// A command was seen that changes how the lines after it are read.
     pub(super) changes_reading: bool,
+    /// And the line after it has begun.
+    pub(super) reads_differently: bool,
 }
 
 /// How many names are kept as numbers; more than that in one line are not believed.
@@ -32,9 +34,9 @@ const MOST_NUMBERS: usize = 64;
 /// Names whose value the shell itself keeps a number.
 const COUNTERS: [&str; 6] = ["RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID"];
 
-/// Names that evaluate what is assigned to them.
-const EVALUATING: [&str; 8] =
-    ["RANDOM", "SRANDOM", "SECONDS", "OPTIND", "HISTCMD", "LINENO", "BASHPID", "BASH_SUBSHELL"];
+/// Names that evaluate what they are given: at once, or before each command that is traced.
+const EVALUATING: [&str; 9] =
+    ["RANDOM", "SRANDOM", "SECONDS", "OPTIND", "HISTCMD", "LINENO", "BASHPID", "BASH_SUBSHELL", "PS4"];
 
 /// Commands that take names of variables as arguments.
 const NAMING: [&str; 13] = [
@@ -98,8 +100,8 @@ impl Facts {
 
     /// At the end of the line: what was evaluated was given no data, before or after.
     pub(super) fn finish(&self) -> Result<()> {
-        let given = |name: &Box<str>| self.all_data || self.data.contains(name);
-        if self.evaluated.iter().any(given) { Err(Reason::ArithmeticOnData) } else { Ok(()) }
+        let is_given = self.all_data || !self.evaluated.is_disjoint(&self.data);
+        if is_given && !self.evaluated.is_empty() { Err(Reason::ArithmeticOnData) } else { Ok(()) }
     }
 
     /// Notes what a simple command does.

@@ -302,7 +302,7 @@ impl<'a> Reader<'a> {
         let numeric = if self.plain_word() == "in" { self.for_words()? } else { false };
         self.command_mut(command).span.end = self.at;
         let value = Word {
-            raw: self.text.get(start..self.at).unwrap_or("").into(),
+            raw: self.since(start).into(),
             value: None,
             flags: WordFlags { dynamic: true, ..WordFlags::default() },
         };

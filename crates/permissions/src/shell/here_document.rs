@@ -30,7 +30,7 @@ impl Reader<'_> {
         if delimiter.is_empty() || self.peek().is_some_and(|byte| !ends_word(byte) || byte == b'(') {
             return Err(Reason::HereDocument);
         }
-        let raw = self.text.get(start..self.at).unwrap_or("");
+        let raw = self.since(start);
         let quoted = *raw != *delimiter;
         self.pending.push(Pending { delimiter: delimiter.clone(), quoted, strips, command });
         let flags = WordFlags { quoted, ..WordFlags::default() };
@@ -100,6 +100,7 @@ impl Reader<'_> {
         let scope = self.line.commands[command].scope;
         let outer = std::mem::replace(&mut self.scope, scope);
         let commands = self.line.commands.len();
+        let was_in_document = std::mem::replace(&mut self.in_document, true);
         self.within(self.at + length, |reader| {
             loop {
                 reader.take_while(|byte| !matches!(byte, b'\\' | b'`' | b'$'));
@@ -109,7 +110,7 @@ impl Reader<'_> {
                 reader.in_double_quotes(&mut draft, b"$`\\")?;
             }
         })?;
-        self.scope = outer;
+        (self.scope, self.in_document) = (outer, was_in_document);
         // What is nested in the body runs with its command, before the commands that stand between them.
         let nested = self.line.commands.len() > commands;
         if nested && command + 1 != commands { Err(Reason::HereDocument) } else { Ok(()) }

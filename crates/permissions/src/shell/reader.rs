@@ -5,7 +5,9 @@
 
 use super::data::Facts;
 use super::here_document::Pending;
+use super::second::Spelled;
 use super::{Command, Connector, DEEPEST, Line, MOST_COMMANDS, Place, Reason, Scope, Shell};
+#[cfg(test)]
 use std::ops::Range;
 
 pub(super) type Result<T> = std::result::Result<T, Reason>;
@@ -18,7 +20,7 @@ pub(super) struct Reader<'a> {
     pub(super) shell: Shell,
     pub(super) line: Line,
     /// For each command of the line, where its assignments and words stand, as written.
-    pub(super) spelled: Vec<Vec<Range<usize>>>,
+    pub(super) spelled: Vec<Spelled>,
     /// The scope that is being read, and how the command in it that is next follows.
     pub(super) scope: usize,
     /// How the command that is being read follows: what is nested in its words runs when it does.
@@ -27,13 +29,16 @@ pub(super) struct Reader<'a> {
     pub(super) last_redirection: Option<usize>,
     /// How many here-documents have been read in full.
     pub(super) here_documents_read: usize,
+    /// Whether it is in the body of a here-document.
+    pub(super) in_document: bool,
     /// Here-documents whose bodies are still to come.
     pub(super) pending: Vec<Pending>,
     /// How many substitutions the reader is in.
     pub(super) substitutions: usize,
     pub(super) facts: Facts,
     pub(super) brace_words: usize,
-    depth: usize,
+    /// How many things that nest it is in.
+    pub(super) depth: usize,
     /// What the reader has gone over, for the law that it leaves nothing out.
     #[cfg(test)]
     pub(super) covered: Vec<Range<usize>>,
@@ -60,6 +65,7 @@ impl<'a> Reader<'a> {
             following: Connector::Sequence,
             last_redirection: None,
             here_documents_read: 0,
+            in_document: false,
             pending: Vec::new(),
             substitutions: 0,
             facts: Facts::default(),
@@ -81,7 +87,12 @@ impl<'a> Reader<'a> {
 
     /// What is still to be read.
     pub(super) fn rest(&self) -> &'a str {
-        self.text.get(self.at..self.end).unwrap_or("")
+        &self.text[self.at..self.end]
+    }
+
+    /// What was read since `start`. The reader stops between characters only: all that it looks for is ASCII.
+    pub(super) fn since(&self, start: usize) -> &'a str {
+        &self.text[start..self.at]
     }
 
     pub(super) fn is_at(&self, text: &str) -> bool {
@@ -116,7 +127,7 @@ impl<'a> Reader<'a> {
         let rest = self.rest();
         let length = rest.bytes().position(|byte| !is_part(byte)).unwrap_or(rest.len());
         self.advance(length);
-        rest.get(..length).unwrap_or("")
+        &rest[..length]
     }
 
     /// Goes over blanks, and over line breaks behind a backslash where they cannot join anything.
@@ -157,9 +168,7 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             self.here_documents()?;
-            if self.facts.changes_reading && !self.rest().trim().is_empty() {
-                return Err(Reason::ChangesReading);
-            }
+            self.facts.reads_differently |= self.facts.changes_reading;
         }
     }
 
@@ -229,6 +238,9 @@ impl<'a> Reader<'a> {
         if self.line.commands.len() == MOST_COMMANDS {
             return Err(Reason::TooManyCommands);
         }
+        if self.facts.reads_differently {
+            return Err(Reason::ChangesReading);
+        }
         self.line.commands.push(Command {
             assignments: Vec::new(),
             words: Vec::new(),
@@ -237,7 +249,7 @@ impl<'a> Reader<'a> {
             connector,
             span: self.at..self.at,
         });
-        self.spelled.push(Vec::new());
+        self.spelled.push(Spelled { words: Vec::new(), in_document: self.in_document });
         Ok(self.line.commands.len() - 1)
     }
 

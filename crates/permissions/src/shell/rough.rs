@@ -74,16 +74,20 @@ fn is_keyword(word: &str) -> bool {
 }
 
 fn word(raw: &str) -> Word {
-    let bare: String = raw.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
-    let flags = WordFlags {
-        glob: bare.contains(['*', '?', '[']),
-        brace: bare.contains('{'),
-        tilde: bare.starts_with('~'),
-        dynamic: bare.contains('$'),
-        quoted: bare.len() != raw.len(),
-        splits: bare.contains('$'),
-        expanded: false,
-    };
+    let mut flags = WordFlags { tilde: raw.starts_with('~'), ..WordFlags::default() };
+    for byte in raw.bytes() {
+        match byte {
+            b'*' | b'?' | b'[' => flags.glob = true,
+            b'{' => flags.brace = true,
+            b'$' => (flags.dynamic, flags.splits) = (true, true),
+            b'\'' | b'"' | b'\\' => flags.quoted = true,
+            _ => {}
+        }
+    }
     let certain = !(flags.glob || flags.brace || flags.tilde || flags.dynamic);
-    Word { raw: raw.into(), value: certain.then(|| bare.into()), flags }
+    Word { raw: raw.into(), value: certain.then(|| if flags.quoted { bare(raw) } else { raw.into() }), flags }
+}
+
+fn bare(raw: &str) -> Box<str> {
+    raw.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect::<String>().into()
 }

@@ -1,6 +1,6 @@
 //! Simple commands: assignments, words and redirections, and the definitions of functions, which begin alike.
 
-use super::reader::{Reader, Result, is_blank, is_name, name_length};
+use super::reader::{Reader, Result, ends_word, is_blank, is_name, name_length};
 use super::word::{Kind, is_assignment};
 use super::{Assignment, Connector, Place, Reason, Redirection, RedirectionOperator, Shell, Word, WordFlags};
 
@@ -26,7 +26,7 @@ impl<'a> Reader<'a> {
                 self.argument(command)?;
             }
             if self.last_redirection != Some(start) {
-                self.spelled[command].push(start..self.at);
+                self.spelled[command].words.push(start..self.at);
             }
             self.command_mut(command).span.end = self.at;
         }
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         if self.is_word() || self.peek() == Some(b'(') || self.peek() == Some(b'#') {
             return Err(Reason::Array);
         }
-        let raw = self.text.get(start..self.at).unwrap_or("").into();
+        let raw = self.since(start).into();
         Ok(Word { raw, value: None, flags: WordFlags { dynamic: true, ..WordFlags::default() } })
     }
 
@@ -136,8 +136,9 @@ impl<'a> Reader<'a> {
             return false;
         }
         let rest = self.rest();
-        let name = rest.bytes().position(super::reader::ends_word).unwrap_or(rest.len());
-        rest.get(name..).unwrap_or("").trim_start_matches([' ', '\t']).starts_with('(')
+        let word = &rest[..rest.bytes().position(ends_word).unwrap_or(rest.len())];
+        let plain = !word.is_empty() && !word.contains(['$', '`', '"', '\'', '\\', '=']);
+        plain && rest[word.len()..].trim_start_matches([' ', '\t']).starts_with('(')
     }
 
     /// `name() { … }` or `name() ( … )`.
@@ -252,7 +253,7 @@ impl<'a> Reader<'a> {
         if !self.take("-") {
             self.take_while(|byte| byte.is_ascii_digit());
         }
-        let raw = self.text.get(start..self.at).unwrap_or("");
+        let raw = self.since(start);
         let ends = !matches!(self.peek(), Some(b'<' | b'>' | b'(')) && !self.is_word();
         if raw.is_empty() || !ends || self.peek() == Some(b'#') {
             return Err(Reason::Redirection);

@@ -5,7 +5,7 @@
 
 use super::brace::{self, Braces};
 use super::reader::{Reader, Result, ends_word, name_length};
-use super::{Place, Reason, Shell, Word, WordFlags};
+use super::{DEEPEST, Place, Reason, Shell, Word, WordFlags};
 
 /// Where a word stands, which decides what the shell does to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +27,8 @@ pub(super) enum Kind {
 pub(super) struct Draft {
     value: String,
     flags: WordFlags,
-    /// An unquoted `{` stands in it.
-    braced: bool,
+    /// How many unquoted `{` stand in it.
+    braces: usize,
 }
 
 impl Draft {
@@ -60,7 +60,7 @@ pub(super) fn is_assignment(text: &str) -> bool {
     name > 0 && (behind.starts_with(b"=") || behind.starts_with(b"+="))
 }
 
-/// Most results of braces in one line.
+/// When braces in one line have made so many words, further ones are left to the shell.
 const MOST_BRACE_WORDS: usize = 2_000;
 
 impl<'a> Reader<'a> {
@@ -68,8 +68,8 @@ impl<'a> Reader<'a> {
     pub(super) fn word(&mut self, kind: Kind) -> Result<Vec<Word>> {
         let start = self.at;
         let mut draft = self.spell(kind)?;
-        let raw = self.text.get(start..self.at).unwrap_or("");
-        if draft.braced && kind == Kind::Argument {
+        let raw = self.since(start);
+        if draft.braces > 0 && kind == Kind::Argument {
             match self.expand(raw, &draft) {
                 Braces::Literal => {}
                 Braces::Words(words) => return words.iter().map(|word| self.expanded(word)).collect(),
@@ -83,23 +83,21 @@ impl<'a> Reader<'a> {
     pub(super) fn single_word(&mut self, kind: Kind) -> Result<Word> {
         let start = self.at;
         let mut draft = self.spell(kind)?;
-        let raw = self.text.get(start..self.at).unwrap_or("");
-        draft.flags.brace = draft.braced && kind == Kind::Target && raw.contains([',', '.']);
+        let raw = self.since(start);
+        draft.flags.brace = draft.braces > 0 && kind == Kind::Target && raw.contains([',', '.']);
         Ok(draft.into_word(raw))
     }
 
     fn expand(&mut self, raw: &str, draft: &Draft) -> Braces {
-        if draft.flags.dynamic || is_assignment(raw) || raw.contains('$') || self.shell == Shell::Sh {
+        let special = draft.flags.dynamic || is_assignment(raw) || raw.contains('$');
+        if special || self.shell == Shell::Sh || self.brace_words >= MOST_BRACE_WORDS {
             return brace::scan(raw);
         }
-        match brace::expand(raw) {
-            Braces::Words(words) if self.brace_words + words.len() > MOST_BRACE_WORDS => Braces::Unsure,
-            Braces::Words(words) => {
-                self.brace_words += words.len();
-                Braces::Words(words)
-            }
-            other => other,
+        let braces = brace::expand(raw);
+        if let Braces::Words(words) = &braces {
+            self.brace_words += words.len();
         }
+        braces
     }
 
     /// A word that braces made, by its own spelling.
@@ -128,11 +126,11 @@ impl<'a> Reader<'a> {
             }
         }
         self.check_end(start)?;
-        Ok(draft)
+        if draft.braces > DEEPEST { Err(Reason::TooDeep) } else { Ok(draft) }
     }
 
     fn check_end(&mut self, start: usize) -> Result<()> {
-        let raw = self.text.get(start..self.at).unwrap_or("");
+        let raw = self.since(start);
         let names_descriptor = raw.starts_with('{') && raw.ends_with('}');
         match self.peek() {
             _ if raw.is_empty() => Err(Reason::Syntax),
@@ -152,14 +150,16 @@ impl<'a> Reader<'a> {
         match byte {
             b'*' | b'?' => draft.flags.glob |= patterns,
             b'[' => draft.flags.glob |= patterns && !self.is_lone_bracket(start),
-            b'{' => draft.braced = true,
+            b'{' => draft.braces += 1,
             b'~' => self.tilde(start, kind, draft),
             _ => {}
         }
         let from = self.at;
-        self.advance(1);
+        if is_special(byte) {
+            self.advance(1);
+        }
         self.take_while(|byte| !is_special(byte));
-        draft.push(self.text.get(from..self.at).unwrap_or(""));
+        draft.push(self.since(from));
     }
 
     fn is_lone_bracket(&self, start: usize) -> bool {
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
     }
 
     fn tilde(&self, start: usize, kind: Kind, draft: &mut Draft) {
-        let raw = self.text.get(start..self.at).unwrap_or("");
+        let raw = self.since(start);
         let assigns = kind == Kind::Value || is_assignment(raw);
         if raw.is_empty() {
             draft.flags.tilde = true;
@@ -266,10 +266,10 @@ impl<'a> Reader<'a> {
     /// A `$` that stands for itself, as at the end of a regular expression.
     fn is_plain_dollar(&self, next: Option<u8>, quoted: bool) -> bool {
         match next {
-            None => false,
+            None => !quoted && self.at + 1 == self.text.len(),
             Some(b' ' | b'\n' | b'|' | b'/' | b'.' | b',' | b'%' | b';' | b':') if quoted => true,
             Some(b'"') => quoted,
-            Some(b' ' | b';' | b'|') => !quoted,
+            Some(b' ' | b'\n' | b';' | b'|') => !quoted,
             _ => false,
         }
     }
@@ -330,7 +330,7 @@ impl<'a> Reader<'a> {
     fn check_lone_command(&self, first: usize, start: usize) -> Result<()> {
         let [command] = &self.line.commands[first..] else { return Err(Reason::HereDocument) };
         let place = self.line.scopes[command.scope].place;
-        let before = self.text.get(start..command.span.start).unwrap_or("");
+        let before = &self.text[start..command.span.start];
         let nested = matches!(place, Place::Substitution | Place::ProcessSubstitution);
         if nested && before.trim().is_empty() { Ok(()) } else { Err(Reason::HereDocument) }
     }

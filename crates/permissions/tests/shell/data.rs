@@ -1,0 +1,166 @@
+//! Text that is data to the eye and that the shell evaluates.
+
+use crate::show::show;
+use palisade_permissions::shell::{Reason, Shell, read};
+
+fn reason(line: &str) -> Option<Reason> {
+    read(line, Shell::Bash).reason()
+}
+
+#[test]
+fn arithmetic_over_data() {
+    for line in [
+        "x='a[$(rm prey)]'; echo $((x))",
+        "x='a[$(rm prey)]'; echo $(($x))",
+        "x='a[$(rm prey)]'; ((x))",
+        "x='a[$(rm prey)]'; for ((i=x; i<1; i++)); do a; done",
+        "x='a[$(rm prey)]'; [[ $x -eq 1 ]]",
+        "x='a[$(rm prey)]'; [[ 1 -lt \"$x\" ]]",
+        "x=1; x=$(cat f); echo $((x))",
+        "x=1; read x; echo $((x))",
+        "x=1; printf -v x %s \"$y\"; echo $((x))",
+        "x=1; eval \"$y\"; echo $((x))",
+        "x=1; . ./f; echo $((x))",
+        "x=1; $cmd; echo $((x))",
+        "x=1; for x in $(cat f); do echo $((x)); done",
+        "i=0; while a; do echo $((i)); i=$(b); done",
+        "x=1 true; echo $((x))",
+        "(x=1); echo $((x))",
+        "x=1 & echo $((x))",
+        "x=1 | a; echo $((x))",
+        "a && x=1; echo $((x))",
+        "if a; then x=1; fi; echo $((x))",
+        "f() { x=1; }; echo $((x))",
+        "echo $((x))",
+        "echo $((a[1]))",
+        "set -- 'a[$(rm prey)]'; local x=1; export x=$y; x=1; echo $((x))",
+        "let 'a[$(rm prey)]'",
+    ] {
+        assert_eq!(reason(line), Some(Reason::ArithmeticOnData), "{line}");
+    }
+    for line in ["set -- 'a[$(rm prey)]'; echo $(($1))", "echo $((`rm prey`))", "(($(rm prey)))"] {
+        assert_eq!(reason(line), Some(Reason::Arithmetic), "{line}");
+    }
+}
+
+#[test]
+fn arithmetic_over_numbers() {
+    for line in [
+        "x=1; echo $((x + 1))",
+        "i=0; while [ $i -lt 5 ]; do i=$((i+1)); done",
+        "for i in 1 2 3; do echo $((i * 2)); done",
+        "for i in {1..3}; do echo $((i)); done",
+        "for ((i=0; i<3; i++)); do echo $((i)); done",
+        "((n = 3)); echo $((n))",
+        "a && x=1 && echo $((x))",
+        "[[ $# -eq 1 ]]",
+        "[[ 1 -lt 2 ]]",
+        "echo $((RANDOM % 10))",
+        "x=$?; echo $((x))",
+    ] {
+        assert_eq!(reason(line), None, "{line}");
+    }
+}
+
+#[test]
+fn names_with_subscripts() {
+    for line in [
+        "printf -v 'a[$(rm prey)]' b",
+        "printf '-va[$(rm prey)]' b",
+        "printf \"$x\" b",
+        "read 'a[$(rm prey)]' <<< 1",
+        "read -r 'a[$(rm prey)]'",
+        "read \"$x\"",
+        "unset 'a[$(rm prey)]'",
+        "unset \"m[$k]\"",
+        "test -v 'a[$(rm prey)]'",
+        "[ -v 'a[$(rm prey)]' ]",
+        "[ -v \"$x\" ]",
+        "wait -n -p 'a[$(rm prey)]'",
+        "declare 'a[$(rm prey)]=1'",
+        "export \"$x\"",
+        "declare -n r='a[$(rm prey)]'; echo $r",
+        "declare -i n; n=$x",
+        "local -i n=$x",
+        "mapfile 'a[$(rm prey)]' < f",
+        "getopts a 'b[$(rm prey)]'",
+        "exec 'a[$(rm prey)]'",
+        "builtin read 'a[$(rm prey)]'",
+        "command -p unset 'a[$(rm prey)]'",
+        "RANDOM='a[$(rm prey)]'",
+        "OPTIND=$x",
+        "read RANDOM",
+        "for RANDOM in $x; do a; done",
+        "x='-v'; [ $x 'a[$(rm prey)]' ]",
+        "[ \"$x\" \"$y\" ]",
+        "set -x; PS4='$(rm prey)'; ls",
+        "PS4=$x; set -x; ls",
+    ] {
+        assert_eq!(reason(line), Some(Reason::DataAsCode), "{line}");
+    }
+    for line in [
+        "b[$x]=1",
+        "echo ${b[$x]}",
+        "echo ${b[x]}",
+        "echo ${y:$x}",
+        "echo ${!x}",
+        "echo ${x@P}",
+        "exec {a[$(rm prey)]}>f",
+        "[[ -v x ]]",
+        "[[ -R x ]]",
+        "a=([$x]=1)",
+    ] {
+        assert!(reason(line).is_some(), "{line}: {}", show(line));
+    }
+}
+
+#[test]
+fn names_without() {
+    for line in [
+        "read -r -p 'Name [y/n]: ' name",
+        "read -t 5 a b",
+        "export A=1 B=\"$x\" C",
+        "export \"A=$(date)\"",
+        "unset A B",
+        "[ \"$x\" -eq 1 ]",
+        "[ \"$x\" = \"$y\" ]",
+        "[ -n \"$x\" ]",
+        "[ $? -eq 0 ]",
+        "test -f \"$x\"",
+        "printf '%s\\n' \"$x\"",
+        "printf 'a[%s]' \"$(date)\"",
+        "grep 'a[$(x)]' f",
+        "PS1='$ '",
+        "wait",
+    ] {
+        assert_eq!(reason(line), None, "{line}");
+    }
+}
+
+#[test]
+fn commands_that_change_how_the_next_line_is_read() {
+    for line in [
+        "alias ls='rm prey'\nls",
+        "shopt -s expand_aliases\nls",
+        "shopt -s extglob\nls",
+        "enable -n echo\necho x",
+        "unalias -a\nls",
+        "set -o posix\nls",
+        "set -k; ls",
+        "set +B; rm {a,b}",
+        "set $x; ls",
+        "emulate sh\nls",
+    ] {
+        assert_eq!(reason(line), Some(Reason::ChangesReading), "{line}");
+    }
+    for line in [
+        "alias ll='ls -l'",
+        "alias ll='ls -l'\n",
+        "set -euo pipefail\nls",
+        "set -x; ls",
+        "shopt -s nullglob\nls",
+        "set -- a b\nls",
+    ] {
+        assert_eq!(reason(line), None, "{line}");
+    }
+}
