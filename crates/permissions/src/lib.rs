@@ -11,6 +11,7 @@
 //! is an error with a reason, never a looser rule.
 #![forbid(unsafe_code)]
 
+mod agent_mode;
 mod command_pattern;
 mod judge;
 mod mode;
@@ -24,6 +25,7 @@ mod rule_set;
 pub mod shell;
 mod variables;
 
+pub use agent_mode::{AgentMode, judge_agent};
 pub use command_pattern::{CommandPattern, CommandPatternError};
 pub use judge::{
     Answer, Answerer, By, Call, Context, DecidedBy, Decider, Decision, Found, Input, Reason, Verdict,

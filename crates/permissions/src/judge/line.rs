@@ -1,20 +1,21 @@
-//! One line for the shell: which rules its commands meet, and whether every part of it may go through.
+//! One line for the shell: which rules it meets, and what of it asks whatever is allowed. Whether every part of it may go
+//! through is for [`parts`].
 
-use super::access::{Touch, edits, touches};
-use super::breadth::{EXACT_ONLY, is_broad};
+mod parts;
+
+use super::access::{Touch, touches};
 use super::files::{Files, Hit, refuses};
 use super::place::{Place, place_of};
 use super::spelling::{Spellings, squeeze};
 use super::{
-    Answer, Answerer, By, Call, Context, Found, Input, Reason, Verdict, excluded, has_field, indirect,
-    names_tool, programs_of, remedy,
+    Answer, Answerer, Call, Context, Found, Input, Reason, Verdict, excluded, has_field, indirect,
+    names_tool, programs_of,
 };
-use crate::program::{self, Operands, Program, Programs, Reach, Role};
+use crate::program::{self, Program, Programs};
 use crate::protected::is_protected;
 use crate::removal::{Places, RemovalKind, removals};
-use crate::shell::{self, Assignment, Reading, Redirection};
-use crate::variables::{is_safe, is_special};
-use crate::{CommandPattern, Mode, Pattern, PermissionRule, RuleSet, read_only};
+use crate::shell::{self, Reading, Redirection};
+use crate::{CommandPattern, Mode, Pattern, PermissionRule, RuleSet};
 use palisade_policy::{AbsPath, Access};
 
 /// A longer line never goes through without asking, unless it runs inside the sandbox: nobody reads it.
@@ -36,7 +37,7 @@ pub(super) fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) 
         touched: Touched::of(rules, &programs, context),
         files: Files { rules, context },
         names_hosts: !hosts.is_empty(),
-        allow: allowing(rules, call, context.mode),
+        allow: parts::allowing(rules, call, context.mode),
         rules,
         call,
         context,
@@ -283,290 +284,6 @@ impl<'a> Lines<'a, '_> {
             Some((*at, path.clone()))
         })
     }
-
-    /// Whether every part of the line is allowed, and if not, what becomes of it.
-    fn judge_parts(&self) -> Verdict<'a> {
-        let mut verdict = self.verdict(Answer::Allow, Reason::EveryPart, None);
-        let writes = self.touched.by_redirections.iter();
-        verdict.found.extend(
-            writes.map(|(_, touch)| Found { text: touch.text.clone(), by: self.by_of_redirection(touch) }),
-        );
-        let failed = verdict.found.iter().find_map(|found| match &found.by {
-            By::Nothing(reason) => Some((found.text.clone(), reason.clone())),
-            _ => None,
-        });
-        let whole = self.reading.reason().map(Reason::Unreadable).or(self.long.then_some(Reason::TooLong));
-        let plan = (self.context.mode == Mode::Plan && self.changes_files()).then_some(Reason::Plan);
-        let (about, reason) = match (whole.or(plan), failed) {
-            (Some(reason), _) => (None, reason),
-            (None, Some((text, reason))) => (Some(text), reason),
-            (None, None) => return verdict,
-        };
-        verdict.remedy = remedy::of_line(&self.parts_to_allow(&verdict), &reason);
-        let new = Verdict::new(Answer::Ask(Answerer::Anyone), reason, self.context.mode);
-        Verdict { answer: new.answer, reason: new.reason, about, ..verdict }
-    }
-
-    /// The programs and writes that nothing lets through.
-    fn parts_to_allow(&self, verdict: &Verdict<'a>) -> Vec<remedy::Part<'_>> {
-        let is_missing =
-            |at: &usize| matches!(verdict.found.get(*at).map(|found| &found.by), Some(By::Nothing(_)));
-        let programs = self.programs.list.len();
-        let commands = (0..programs)
-            .filter(is_missing)
-            .map(|at| remedy::Part::Command(&self.programs.list[at], &self.spellings[at]));
-        let writes = self.touched.by_redirections.iter().enumerate();
-        let writes = writes.filter_map(|(at, (_, touch))| match &verdict.found.get(programs + at)?.by {
-            By::Nothing(Reason::NotAllowed) => Some(remedy::Part::Write(&touch.place)),
-            By::Nothing(_) => Some(remedy::Part::Write(&Place::Unknown)),
-            _ => None,
-        });
-        commands.chain(writes).collect()
-    }
-
-    /// The allow rule that is the whole line, letter by letter.
-    fn covering_line(&self) -> Option<&'a PermissionRule> {
-        self.allowing(|pattern| matches!(pattern, CommandPattern::Exact(words) if **words == *self.line))
-    }
-
-    /// The allow rule for commands of which `covers` is true.
-    fn allowing(&self, covers: impl Fn(&CommandPattern) -> bool) -> Option<&'a PermissionRule> {
-        self.allow.iter().find(|(_, pattern)| covers(pattern)).map(|(rule, _)| *rule)
-    }
-
-    /// What lets one program through.
-    fn by(&self, at: usize) -> By<'a> {
-        if self.reading.reason().is_some() || &*self.call.tool == "PowerShell" {
-            return By::Nothing(self.reading.reason().map_or(Reason::NotAllowed, Reason::Unreadable));
-        }
-        if let Some(rule) = self.covering_line().or_else(|| self.covering_command(at)) {
-            return By::Rule(rule);
-        }
-        let program = &self.programs.list[at];
-        if program.words.is_empty() {
-            let special = program.assignments.iter().any(|set| is_special(&set.name));
-            return if special {
-                By::Nothing(Reason::Indirect("a variable of the shell"))
-            } else {
-                By::Nature
-            };
-        }
-        let reason = self
-            .programs
-            .uncertain
-            .iter()
-            .find(|uncertain| uncertain.program == at)
-            .map(|found| found.reason);
-        let runs_other_code = |reason: &program::Reason| {
-            !matches!(reason, program::Reason::SourcedFile | program::Reason::CodeFromInput)
-        };
-        if let Some(rule) =
-            self.allowing(|pattern| self.allows(pattern, at, reason.as_ref().is_some_and(runs_other_code)))
-        {
-            return By::Rule(rule);
-        }
-        match (reason, program.role) {
-            (Some(reason), _) => By::Nothing(Reason::Uncertain(reason)),
-            (None, Role::Plain) => By::Nature,
-            _ if !self.programs.assignments(at).all(is_harmless) => {
-                By::Nothing(Reason::Indirect("a variable in front of a command"))
-            }
-            _ => self.by_nature(at),
-        }
-    }
-
-    /// The allow rule that is the whole command that a program came from, wrappers and variables included.
-    fn covering_command(&self, at: usize) -> Option<&'a PermissionRule> {
-        let command = self.programs.list[at].command;
-        let (outermost, program) = self.programs.of_command(command).next()?;
-        let spellings = &self.spellings[outermost];
-        let whole = format!("{}{}", spellings.assignments, spellings.raw);
-        let are_harmless = program.assignments.iter().all(is_harmless);
-        self.allowing(|pattern| match pattern {
-            CommandPattern::Any => true,
-            CommandPattern::Exact(words) => {
-                **words == *whole || (are_harmless && spellings.exact.iter().any(|text| **words == **text))
-            }
-            _ => false,
-        })
-    }
-
-    /// Whether an allow pattern covers one program with all that is set for it.
-    fn allows(&self, pattern: &CommandPattern, at: usize, runs_other_code: bool) -> bool {
-        let (program, spellings) = (&self.programs.list[at], &self.spellings[at]);
-        let is_exact = matches!(pattern, CommandPattern::Exact(_));
-        let name = program.name.as_deref().unwrap_or_default();
-        let deletes = program.role == Role::Other
-            && name == "find"
-            && program.words.iter().any(|word| word.value.as_deref() == Some("-delete"));
-        if !is_exact && (runs_other_code || EXACT_ONLY.contains(&name) || deletes) {
-            return false;
-        }
-        let words = || spellings.exact.iter().any(|text| pattern.covers(text));
-        if self.programs.assignments(at).all(is_harmless) && words() {
-            return true;
-        }
-        // A rule may show the variables that it allows.
-        let shows_them = !spellings.assignments.is_empty()
-            && pattern.fixed_start().starts_with(spellings.assignments.trim_end());
-        let outer_harmless =
-            self.programs.outwards(at).skip(1).flat_map(|level| &level.assignments).all(is_harmless);
-        shows_them && outer_harmless && pattern.covers(&format!("{}{}", spellings.assignments, spellings.raw))
-    }
-
-    /// What lets a program through that no rule allows.
-    fn by_nature(&self, at: usize) -> By<'a> {
-        let program = &self.programs.list[at];
-        let name = program.name.as_deref().unwrap_or_default();
-        if self.only_reads(at, program, name) {
-            return By::Reading;
-        }
-        if self.context.mode == Mode::AcceptEdits && program.role == Role::Last {
-            let may_edit = |touch: &Touch| self.is_inside(&touch.place, true);
-            if edits(program, self.context).is_some_and(|touches| touches.iter().all(may_edit)) {
-                return By::Mode(self.context.mode);
-            }
-        }
-        let is_unknown =
-            self.touched.by_words.iter().any(|(of, touch)| *of == at && touch.place == Place::Unknown);
-        By::Nothing(if is_unknown && self.context.mode == Mode::AcceptEdits {
-            Reason::UnknownPath
-        } else {
-            Reason::NotAllowed
-        })
-    }
-
-    fn only_reads(&self, at: usize, program: &Program, name: &str) -> bool {
-        if name == "xargs" && program.role == Role::Other {
-            return self.hands_only_text(at, program);
-        }
-        if name == "command" && program.role != Role::Plain {
-            return matches!(program.words.get(1).and_then(|word| word.value.as_deref()), Some("-v" | "-V"));
-        }
-        if program.role == Role::Other && name != "find" {
-            return false;
-        }
-        let Some(reads) = read_only::reads(&program.words, name) else { return false };
-        let in_working_directory =
-            program.directory.known().is_some_and(|paths| paths == [self.context.working_directory.clone()]);
-        let place = |word: &usize| match program.words[*word].value.as_deref() {
-            // What `find` puts there lies below where it starts, which is looked at on its own.
-            Some("{}") if program.reach == Reach::BehindOther => Place::Paths(Vec::new()),
-            _ => place_of(&program.words[*word], None, program, self.context),
-        };
-        let behind_find =
-            program.outer.is_some_and(|outer| self.programs.list[outer].name.as_deref() == Some("find"));
-        (program.operands == Operands::Complete
-            || reads.only_text
-            || (behind_find && !reads.files.is_empty()))
-            && (!reads.git || in_working_directory)
-            && reads.files.iter().all(|word| self.is_readable(&place(word)))
-            && (!reads.here
-                || program
-                    .directory
-                    .known()
-                    .is_some_and(|paths| self.is_readable(&Place::Paths(paths.to_vec()))))
-            && program.redirections.iter().all(|redirection| self.is_readable_input(redirection, program))
-    }
-
-    /// `xargs` with options that only say how much is handed on, around a program that looks at no file.
-    fn hands_only_text(&self, at: usize, program: &Program) -> bool {
-        const LETTERS: &[&str] = &["-0", "-r", "-t", "-n", "-L", "-P", "-d", "-I", "-s", "-x"];
-        let inner = self.programs.list.iter().find(|inner| inner.outer == Some(at));
-        let Some(inner) = inner else { return false };
-        let own = program.words.len().saturating_sub(inner.words.len());
-        let is_known = |word: &shell::Word| {
-            word.value.as_deref().is_some_and(|value| {
-                !value.starts_with('-') || LETTERS.iter().any(|option| value.starts_with(option))
-            })
-        };
-        let reads = inner.name.as_deref().and_then(|name| read_only::reads(&inner.words, name));
-        program.words.iter().take(own).skip(1).all(is_known) && reads.is_some_and(|reads| reads.only_text)
-    }
-
-    fn is_readable_input(&self, redirection: &Redirection, program: &Program) -> bool {
-        let free = redirection.target.value.as_deref() == Some("/dev/null");
-        !redirection.operator.reads()
-            || free
-            || self.is_readable(&place_of(&redirection.target, None, program, self.context))
-    }
-
-    fn is_readable(&self, place: &Place) -> bool {
-        match place {
-            Place::Paths(paths) => paths
-                .iter()
-                .all(|path| self.files.is_inside(path) || self.files.allowing(Access::Read, path).is_some()),
-            Place::Wildcard(_) => self.is_inside(place, false),
-            Place::Unknown => false,
-        }
-    }
-
-    /// Whether all that a place may name lies in the directories that are worked in, and, to be written, is
-    /// not protected.
-    fn is_inside(&self, place: &Place, to_write: bool) -> bool {
-        let is_free = |path: &AbsPath| {
-            self.files.is_inside(path) && !(to_write && is_protected(path, self.context.folds_case))
-        };
-        match place {
-            Place::Paths(paths) => paths.iter().all(is_free),
-            // A wildcard after a dot may name what is protected.
-            Place::Wildcard(paths) => paths.iter().all(|path| {
-                let hides = path
-                    .components()
-                    .any(|name| name.starts_with(b".") && name.iter().any(|c| b"*?[".contains(c)));
-                is_free(path) && !(to_write && hides)
-            }),
-            Place::Unknown => false,
-        }
-    }
-
-    /// What lets a redirection through.
-    fn by_of_redirection(&self, touch: &Touch) -> By<'a> {
-        if touch.access == Access::Read {
-            return By::Nature;
-        }
-        let Place::Paths(paths) = &touch.place else { return By::Nothing(Reason::UnknownPath) };
-        // Where the home directory is may have been changed by the line itself.
-        let at_home =
-            ["~", "$HOME", "${HOME"].iter().any(|home| touch.text.trim_start_matches('"').starts_with(home));
-        if at_home || paths.iter().any(is_device) {
-            return By::Nothing(Reason::UnknownPath);
-        }
-        if let Some(rule) = self.covering_line() {
-            return By::Rule(rule);
-        }
-        let mode = self.context.mode;
-        if matches!(mode, Mode::AcceptEdits | Mode::Auto) && self.is_inside(&touch.place, true) {
-            return By::Mode(mode);
-        }
-        let mut rules = paths.iter().map(|path| self.files.allowing(Access::Write, path));
-        match rules.next().flatten() {
-            Some(rule) if rules.all(|rule| rule.is_some()) => By::Rule(rule),
-            _ => By::Nothing(Reason::NotAllowed),
-        }
-    }
-
-    /// Whether some part of the line is known to change files, whatever allows it.
-    fn changes_files(&self) -> bool {
-        self.touched.all().any(|(_, touch)| touch.access == Access::Write)
-    }
-}
-
-/// The allow rules about the shell that count in `mode`, with their patterns.
-fn allowing<'a>(
-    rules: &'a RuleSet,
-    call: &Call,
-    mode: Mode,
-) -> Vec<(&'a PermissionRule, &'a CommandPattern)> {
-    let pattern = |rule: &'a PermissionRule| match &rule.rule.pattern {
-        Some(Pattern::Command(pattern)) => Some((rule, pattern)),
-        None => Some((rule, &CommandPattern::Any)),
-        Some(_) => None,
-    };
-    let counts = |rule: &&PermissionRule| {
-        names_tool(&rule.rule.tool, &call.tool) && !(mode == Mode::Auto && is_broad(&rule.rule))
-    };
-    rules.allow.iter().filter(counts).filter_map(pattern).collect()
 }
 
 /// Whether a program's name is put together while the line runs, out of a text that names one that removes
@@ -575,14 +292,4 @@ fn may_be_remover(program: &Program) -> bool {
     let removes = |name: &str| matches!(name, "rm" | "rmdir" | "unlink" | "mv" | "rsync" | "find");
     let raw = program.words.first().filter(|_| program.name.is_none()).map(|word| &word.raw);
     raw.is_some_and(|raw| raw.split(|c: char| !c.is_ascii_alphanumeric()).any(removes))
-}
-
-/// `/dev/tcp/…` and `/dev/udp/…` are connections, which bash makes itself.
-fn is_device(path: &AbsPath) -> bool {
-    path.as_bytes().starts_with(b"/dev/tcp/") || path.as_bytes().starts_with(b"/dev/udp/")
-}
-
-/// Whether a variable in front of a command changes nothing about which program runs.
-fn is_harmless(set: &Assignment) -> bool {
-    is_safe(&set.name) && set.value.value.is_some()
 }

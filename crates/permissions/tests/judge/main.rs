@@ -1,6 +1,7 @@
 //! The judge: `docs/spec/permission-rules.md` row by row, reported and known lines, and laws.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod fixture;
 mod laws;
 mod limits;
