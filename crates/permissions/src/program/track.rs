@@ -20,8 +20,9 @@ pub(super) fn directories(text: &str, line: &Line, start: &Directory, ground: &G
         return vec![start.clone(); line.commands.len()];
     }
     let states = vec![None; line.scopes.len().max(1)];
-    let hides_branches = text.contains("done") && (text.contains("[[") || text.contains("(("));
-    let mut tracker = Tracker { text, line, changes, start, states, hides_branches };
+    let loops = text.contains("done") || line.commands.iter().any(|command| command.span.is_empty());
+    let hides_branches = loops && (text.contains("[[") || text.contains("(("));
+    let mut tracker = Tracker { text, line, changes, start, states, loops, hides_branches };
     (0..line.commands.len()).map(|index| tracker.step(index)).collect()
 }
 
@@ -31,6 +32,8 @@ struct Tracker<'a> {
     changes: Vec<Change>,
     start: &'a Directory,
     states: Vec<Option<State>>,
+    /// Whether there may be a loop: none ends without a `done`.
+    loops: bool,
     /// Whether a loop's body may begin with a test, which is no command and so leaves no mark of a branch.
     hides_branches: bool,
 }
@@ -131,7 +134,7 @@ impl Tracker<'_> {
 
     /// From here on, a scope's commands may run again.
     fn branch(&self, state: &mut State, index: usize, scope: usize) {
-        if !state.branched {
+        if self.loops && !state.branched {
             state.branched = true;
             state.any = self.closure(index, scope, state);
             state.success = state.any.clone();
@@ -195,19 +198,15 @@ fn encloses(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end && !outer.is_empty()
 }
 
-/// The paths, and what any of the steps reaches from them. A step that goes down is not taken twice in a row: what
-/// lies deeper by the same names is judged alike.
+/// The paths, and what any of the steps reaches from them in any number.
 fn close(paths: &[AbsPath], steps: &BTreeSet<&str>) -> Directory {
     let mut seen: BTreeSet<AbsPath> = paths.iter().cloned().collect();
-    let mut open: Vec<(AbsPath, Option<&str>)> = paths.iter().map(|path| (path.clone(), None)).collect();
-    while let Some((path, last)) = open.pop() {
+    let mut open: Vec<AbsPath> = paths.to_vec();
+    while let Some(path) = open.pop() {
         for step in steps {
-            if last == Some(step) && !step.split('/').any(|name| name == "..") {
-                continue;
-            }
             let Ok(next) = path.join(step) else { return Directory::Unknown };
             if seen.insert(next.clone()) {
-                open.push((next, Some(step)));
+                open.push(next);
             }
         }
         if seen.len() > Directory::MOST {

@@ -76,9 +76,9 @@ fn a_loop_runs_again() {
     check("for i in 1 2; do pwd; cd /tmp; done", "/tmp /w/proj");
     check("for i in 1 2; do pwd; cd ..; done", "/ /w /w/proj");
     check("while cd ..; do pwd; done", "/ /w /w/proj");
-    check("for i in 1 2; do pwd; cd a; cd ..; done", "/ /a /w /w/a /w/proj /w/proj/a");
+    check("for i in 1 2; do pwd; cd a; done", "?");
     check("for d in a b; do cd $d; pwd; done", "?");
-    check("for d in a b; do (cd x && pwd); done", "/w/proj/x /w/proj/x/x");
+    check("for d in a b; do (cd /x && pwd); done", "/x");
     check("for i in 1 2; do (true); pwd; cd ..; done", "/ /w /w/proj");
     check("for i in 1 2; do ( (true) ); pwd; cd ..; done", "/ /w /w/proj");
     check("for i in 1 2; do true | cat; pwd; cd ..; done", "/ /w /w/proj");
@@ -90,7 +90,7 @@ fn a_loop_runs_again() {
     check("until false; do { pwd; }; cd ..; done", "/ /w /w/proj");
     check("for i in $(ls); do pwd; cd ..; done", "/ /w /w/proj");
     check("for i in 1 2; do if a; then b; fi; pwd; cd ..; done", "/ /w /w/proj");
-    check("case x in a) b;; *) pwd; cd ..;; esac", "/ /w /w/proj");
+    check("case x in a) b;; *) pwd; cd ..;; esac", "/w/proj");
 }
 
 #[test]
