@@ -255,6 +255,58 @@ const LETTERS_PER_SLIP: usize = 4;
 /// No key is as long as this many bytes, and comparing takes time.
 const LONGEST_COMPARED: usize = 40;
 
+/// The tools that rules are known to be about. There may be others: those of servers, which have a `_` in their names,
+/// and those of programs that embed this.
+const TOOLS: &[&str] = &[
+    "Agent",
+    "AskUserQuestion",
+    "Bash",
+    "BashOutput",
+    "Cd",
+    "Edit",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "Glob",
+    "Grep",
+    "KillShell",
+    "LS",
+    "LSP",
+    "ListMcpResourcesTool",
+    "Monitor",
+    "MultiEdit",
+    "NotebookEdit",
+    "NotebookRead",
+    "PowerShell",
+    "Read",
+    "ReadMcpResourceTool",
+    "Skill",
+    "SlashCommand",
+    "Task",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+];
+
+/// Whether a rule's tool is one that nobody knows, by its name.
+pub(crate) fn is_unknown_tool(name: &str) -> bool {
+    !name.contains(['_', '*']) && !TOOLS.contains(&name)
+}
+
+/// The tool that an unknown name may have been meant for.
+pub(crate) fn nearest_tool(name: &str) -> Option<&'static str> {
+    const ALIKE: f64 = 0.85;
+    if name.len() > LONGEST_COMPARED {
+        return None;
+    }
+    let name = name.to_ascii_lowercase();
+    let score = |tool: &str| strsim::jaro_winkler(&name, &tool.to_ascii_lowercase());
+    let best = TOOLS.iter().map(|tool| (score(tool), *tool)).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    best.filter(|(score, _)| *score >= ALIKE).map(|(_, tool)| tool)
+}
+
 /// Whether a key sounds as though it should close something.
 pub(crate) fn sounds_like_deny(name: &str) -> bool {
     let name = name.to_ascii_lowercase();

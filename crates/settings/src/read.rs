@@ -12,6 +12,8 @@
 //! to commands: no mount can stand for files that do not exist yet, and an allow may be less than it could. A deny of
 //! that kind is kept, and refused where it cannot be enforced.
 
+use crate::error::quoted;
+use crate::keys::{is_unknown_tool, nearest_tool};
 use crate::section::{Section, Source};
 use crate::tree::Node;
 use crate::{
@@ -83,11 +85,14 @@ impl Options {
 
     fn read_permissions(&mut self, mut permissions: Section<'_>) {
         let anchor = &permissions.source().rules;
+        let mut unknown_tools = 0;
         for list in [List::Allow, List::Ask, List::Deny] {
             let key = list_key(list);
             for (at, rule) in permissions.rules_at(key, |text, origin| read_rule(text, list, anchor, origin))
             {
-                if let Some(kind) = self.feed(list, &rule) {
+                for kind in
+                    self.feed(list, &rule).into_iter().chain(unknown_tool(list, &rule, &mut unknown_tools))
+                {
                     permissions.warn(key, at, kind);
                 }
                 self.permissions.list(list).push(rule);
@@ -263,6 +268,19 @@ fn read_rule(
     origin: Origin,
 ) -> Result<PermissionRule, palisade_permissions::RuleError> {
     Ok(PermissionRule { rule: Rule::parse(text, list, anchor)?, origin })
+}
+
+/// A word about a deny or an ask of a tool that nobody knows: it may be a slip of the pen, and closes nothing then.
+fn unknown_tool(list: List, rule: &PermissionRule, so_far: &mut usize) -> Option<WarningKind> {
+    // Looking for what was meant takes time; nobody misspells more tools than this.
+    const EXPLAINED: usize = 32;
+    let tool = &rule.rule.tool;
+    if list == List::Allow || !is_unknown_tool(tool) {
+        return None;
+    }
+    *so_far += 1;
+    let nearest = if *so_far <= EXPLAINED { nearest_tool(tool) } else { None };
+    Some(WarningKind::UnknownTool { tool: quoted(tool), nearest })
 }
 
 /// The mode to start in. One that nobody knows is left out, which leaves the mode that asks; one in which nobody is

@@ -61,6 +61,13 @@ pub enum WarningKind {
         /// The layer it stands in.
         layer: Layer,
     },
+    /// A deny or an ask rule about a tool that is not known.
+    UnknownTool {
+        /// The tool's name, quoted.
+        tool: Box<str>,
+        /// The tool that may have been meant.
+        nearest: Option<&'static str>,
+    },
     /// An `Edit` allow rule with a wildcard elsewhere than in a trailing `/**`.
     EditsOnly,
     /// A write rule with such a wildcard, which no mount can stand for.
@@ -107,6 +114,10 @@ impl fmt::Display for WarningKind {
             WarningKind::BadEntry { text, reason } => write!(f, "{text}: {reason}; left out"),
             WarningKind::Mode { mode, layer } => {
                 write!(f, "left out: \"{mode}\" counts from the user's and managed settings only, and these are {layer} settings")
+            }
+            WarningKind::UnknownTool { tool, nearest } => {
+                write!(f, "{tool} is no tool that is known here; if there is none, the rule CLOSES NOTHING")?;
+                nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean {nearest}?"))
             }
             WarningKind::EditsOnly => {
                 f.write_str("approves edits, but opens nothing to commands: a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)")

@@ -22,6 +22,7 @@ fn large_texts() {
         ("{\"sandbox\": {\"network\": {\"deniedDomains\": [", "\"a\",", "]}}}"),
         ("{\"sandbox\": {\"excludedCommands\": [", "\"\",", "]}}"),
         ("{\"sandbox\": {\"enabled\": \"", "\\n", "\"}}"),
+        ("{\"permissions\": {\"deny\": [", "\"a\",", "]}}"),
         ("{\"a\": [", "[],", "]}"),
         ("{\"a\": [", "[],", "x"),
         ("{\"a\": ", "1", "}"),

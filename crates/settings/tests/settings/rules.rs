@@ -225,8 +225,8 @@ fn denies_and_asks_that_cannot_be_read() {
             .concat()
     };
     assert_snapshot!([
-        "",
         "Bash(",
+        "",
         "Bash(npm:* publish)",
         "Bash()",
         "Read(!x)",
@@ -236,13 +236,14 @@ fn denies_and_asks_that_cannot_be_read() {
         "WebFetch(domain:example.*)",
         "Bash(command:rm *)",
     ].map(error).concat(), @r#"
-      error: /project/.claude/settings.json:2:23: permissions.deny: "": names no tool
-
-      error: /project/.claude/settings.json:2:22: permissions.ask: "": names no tool
     Bash(
       error: /project/.claude/settings.json:2:23: permissions.deny: "Bash(": does not end with the ")" of its pattern
     Bash(
       error: /project/.claude/settings.json:2:22: permissions.ask: "Bash(": does not end with the ")" of its pattern
+
+      error: /project/.claude/settings.json:2:23: permissions.deny: "": names no tool
+
+      error: /project/.claude/settings.json:2:22: permissions.ask: "": names no tool
     Bash(npm:* publish)
       error: /project/.claude/settings.json:2:23: permissions.deny: "Bash(npm:* publish)": has ":*" elsewhere than at its end, where it would match nothing; write " *"
     Bash(npm:* publish)
@@ -275,6 +276,29 @@ fn denies_and_asks_that_cannot_be_read() {
       error: /project/.claude/settings.json:2:23: permissions.deny: "Bash(command:rm *)": names the field "command", which the tool's own patterns are about; write the pattern alone
     Bash(command:rm *)
       error: /project/.claude/settings.json:2:22: permissions.ask: "Bash(command:rm *)": names the field "command", which the tool's own patterns are about; write the pattern alone
+    "#);
+}
+
+/// A deny of a tool that does not exist closes nothing, and the tools of others are not known here.
+#[test]
+fn rules_about_unknown_tools() {
+    assert_snapshot!(project(r#"{"permissions": {
+      "deny": ["bash(rm *)", "Raed", "mcp__server__tool", "Web*", "Deploy(x)", "Task(x)"],
+      "ask": ["webfetch"],
+      "allow": ["bash"]
+    }}"#), @r#"
+    deny bash(rm *)  <- project: permissions.deny "bash(rm *)" in /project/.claude/settings.json:2
+    deny Raed  <- project: permissions.deny "Raed" in /project/.claude/settings.json:2
+    deny mcp__server__tool  <- project: permissions.deny "mcp__server__tool" in /project/.claude/settings.json:2
+    deny Web*  <- project: permissions.deny "Web*" in /project/.claude/settings.json:2
+    deny Deploy(x)  <- project: permissions.deny "Deploy(x)" in /project/.claude/settings.json:2
+    deny Agent(x)  <- project: permissions.deny "Task(x)" in /project/.claude/settings.json:2
+    ask webfetch  <- project: permissions.ask "webfetch" in /project/.claude/settings.json:3
+    allow bash  <- project: permissions.allow "bash" in /project/.claude/settings.json:4
+    warning: /project/.claude/settings.json:2:16: permissions.deny: "bash" is no tool that is known here; if there is none, the rule CLOSES NOTHING; did you mean Bash?
+    warning: /project/.claude/settings.json:2:30: permissions.deny: "Raed" is no tool that is known here; if there is none, the rule CLOSES NOTHING; did you mean Read?
+    warning: /project/.claude/settings.json:2:67: permissions.deny: "Deploy" is no tool that is known here; if there is none, the rule CLOSES NOTHING
+    warning: /project/.claude/settings.json:3:15: permissions.ask: "webfetch" is no tool that is known here; if there is none, the rule CLOSES NOTHING; did you mean WebFetch?
     "#);
 }
 
