@@ -12,7 +12,7 @@ use palisade_tests::Project;
 use std::ffi::OsString;
 
 /// Runs `future` to its end on this thread.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(future)
 }

@@ -1,6 +1,7 @@
 //! Real commands in the real sandbox, run by `cargo xtask test` as root and as an ordinary user.
 #![forbid(unsafe_code)]
 
+mod agree;
 mod attacks;
 mod calls;
 mod cases;
@@ -13,6 +14,7 @@ mod life;
 mod many;
 mod network;
 mod probe;
+mod scale;
 mod settings;
 mod terminal;
 mod work;

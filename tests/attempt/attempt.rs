@@ -18,6 +18,7 @@
 //! attempt --caps                   the capability lines of /proc/self/status
 //! attempt --connect PATH           connects to a Unix stream socket
 //! attempt --write PATH…            prints each path that could be opened for writing (a directory: written into)
+//! attempt --access PATH…           prints what may be done with each: r- PATH, -w PATH and so on, as for --write
 //! attempt --walk-writable DIR…     prints all such paths below, without the processes of a /proc
 //! ```
 //!
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
     }
     eprintln!(
         "usage: attempt NAME | --all | --list [--unix-sockets] | --fds | --caps | --connect PATH | \
-         --write PATH… | --walk-writable DIR…"
+         --write PATH… | --access PATH… | --walk-writable DIR…"
     );
     ExitCode::from(2)
 }
@@ -59,6 +60,7 @@ fn obey(first: &str, rest: &[OsString]) -> bool {
         ("--caps", []) => print_capabilities(),
         ("--connect", [path]) => println!("connect: {}", Answer::of(&UnixStream::connect(path))),
         ("--write", [_, ..]) => rest.iter().map(Path::new).filter(|path| is_writable(path)).for_each(print),
+        ("--access", [_, ..]) => rest.iter().map(Path::new).for_each(print_access),
         ("--walk-writable", [_, ..]) => rest.iter().map(PathBuf::from).for_each(walk),
         (name, []) => match attempts().iter().find(|attempt| attempt.name == name) {
             Some(attempt) => attempt.print(attempt.make()),
@@ -71,6 +73,16 @@ fn obey(first: &str, rest: &[OsString]) -> bool {
 
 fn print(path: &Path) {
     println!("{}", path.display());
+}
+
+fn print_access(path: &Path) {
+    let reads = if path.is_dir() { fs::read_dir(path).is_ok() } else { may_open(path) };
+    let [reads, writes] = [(reads, 'r'), (is_writable(path), 'w')].map(|(may, name)| if may { name } else { '-' });
+    println!("{reads}{writes} {}", path.display());
+}
+
+fn may_open(path: &Path) -> bool {
+    OpenOptions::new().read(true).custom_flags(CALM).open(path).is_ok()
 }
 
 /// One system call with arguments that do no harm.

@@ -1,8 +1,8 @@
 //! Each error has a word for programs, and after each nothing has run and nothing is left.
 
-use super::{argv, block_on, paths, run, sandbox, shell};
+use super::{argv, block_on, paths, sandbox, shell};
 use palisade::{Command, Error, Options, Request, Sandbox};
-use palisade_policy::{AbsPath, FileSets, Origin, Policy, ProgramRule};
+use palisade_policy::{FileSets, Policy};
 use palisade_tests::Project;
 use std::path::PathBuf;
 
@@ -63,16 +63,6 @@ fn rules_that_cannot_be_enforced() {
     };
     let request = || shell(&project, "touch ran");
     assert_refused(&project, denying("*.conf"), request(), "SANDBOX_UNENFORCEABLE", "*.conf");
-    let hidden: Vec<String> = (0..3_100).map(|number| format!("hidden/{number}")).collect();
-    for name in &hidden {
-        project.write(name, "");
-    }
-    let hidden: Vec<&str> = hidden.iter().map(String::as_str).collect();
-    let many = Policy {
-        files: FileSets { deny_read: paths(&project, "denyRead", &hidden), ..FileSets::default() },
-        ..Policy::default()
-    };
-    assert_refused(&project, many, request(), "SANDBOX_UNENFORCEABLE", "/hidden/");
 }
 
 /// A command that can write bubblewrap decides what the next one is confined by.
@@ -94,29 +84,4 @@ fn a_bubblewrap_that_a_command_could_replace_is_not_used() {
     unavailable(Options { roots: vec![directory.clone().into()], ..Options::default() });
     let request = Request { root: directory.into(), ..shell(&project, "true") };
     assert_refused(&project, Policy::default(), request, "SANDBOX_UNENFORCEABLE", "bubblewrap");
-}
-
-#[test]
-fn the_bubblewrap_that_an_administrator_names_is_the_one_that_is_used() {
-    let Some(project) = Project::where_it_works() else { return };
-    let (bwrap, _) = palisade::probe().bubblewrap.expect("it works here");
-    let named = |path: &str| Policy {
-        bwrap: Some(ProgramRule {
-            path: AbsPath::new(path).expect("absolute"),
-            origin: Origin::flag("bwrapPath", path),
-        }),
-        ..Policy::default()
-    };
-    assert_eq!(run(&project, named(&bwrap.to_string()), "exit 3").status, 3);
-    let planted = project.write("bwrap", "").display().to_string();
-    for path in ["/none/such/bwrap", &planted] {
-        match Sandbox::create(Options { policy: named(path), ..Options::default() }) {
-            Err(error @ Error::Unavailable(_)) => {
-                let said = error.to_string();
-                assert!(said.contains(path) && said.contains("bwrapPath"), "{said}");
-            }
-            Err(error) => panic!("{error}"),
-            Ok(_) => panic!("{path} is used"),
-        }
-    }
 }

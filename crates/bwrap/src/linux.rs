@@ -6,6 +6,7 @@
 //! (the end of Palisade itself).
 //! All `unsafe` code of the crate is in `sys`.
 
+mod attach;
 mod channels;
 pub mod entry;
 mod launch;
@@ -16,6 +17,7 @@ mod sys;
 mod verify;
 mod warden;
 
+pub use attach::{Attachments, can_attach};
 pub use entry::Entry;
 pub use launch::{Build, Ended, Held, LaunchError, Running, Start, Started, start};
 pub use listeners::bind_inside;

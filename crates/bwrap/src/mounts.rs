@@ -1,7 +1,7 @@
 //! The mount plan: a confinement's file rules as an ordered list of bubblewrap mounts, and a judge over it.
 //!
-//! The host's whole tree is bound read-only first. Then [`FileSets::judge`] is asked at each path that a rule
-//! names, and a mount is made only where its answer differs from the answer that the mounts so far give.
+//! The host's whole tree is bound read-only first. Then the rules are asked, as [`FileSets::judge`] answers, at each path
+//! that one names, and a mount is made only where the answer differs from the answer that the mounts so far give.
 //! Broad comes before narrow, so a mask always lands on top of every bind of a directory above it.
 //!
 //! What the attacker controls: everything below a writable root. He can therefore rename a directory above a
@@ -11,8 +11,8 @@
 //!
 //! Pure: whether a path exists is known from the confinement.
 
-use palisade_policy::{AbsPath, Access, Confinement, Effect, FileSets, Node};
-use std::collections::{BTreeMap, BTreeSet};
+use palisade_policy::{AbsPath, Access, Confinement, Effect, FileIndex, FileSets, Node};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// One step of the plan. Steps are carried out in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,26 @@ impl Mount {
     }
 }
 
+/// For people, without the path's line breaks and the like.
+impl std::fmt::Display for Mount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = match self {
+            Mount::ReadOnly(_) => "read-only",
+            Mount::Writable(_) => "writable",
+            Mount::Pin(_) => "pinned",
+            Mount::HideFile(_) => "hidden file",
+            Mount::HideDirectory(_) => "hidden directory",
+            Mount::SearchOnly(_) => "search-only",
+            Mount::Passage(_) => "passage",
+            Mount::Seal(_) => "sealed",
+        };
+        write!(f, "{what} {}", self.path())
+    }
+}
+
+/// What the sandbox has of its own.
+const OWN: [&str; 2] = ["/dev", "/proc"];
+
 /// The mount plan of one confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mounts {
@@ -61,22 +81,36 @@ enum State {
 }
 
 impl Mounts {
-    /// Plans the mounts for `confinement`.
+    /// Plans the mounts for `confinement`. Takes time in proportion to the number of rules and the depth of their paths.
     pub fn plan(confinement: &Confinement) -> Self {
         if confinement.files_disabled {
             return Mounts { steps: Vec::new(), root_writable: true };
         }
-        let planner = Planner { files: &confinement.files, nodes: &confinement.nodes };
-        let points = planner.points();
-        let pins = planner.pins(&points);
-        let mut steps = Vec::new();
-        planner.visit(&points, &pins, &mut steps);
+        let steps = Planner::new(&confinement.files, &confinement.nodes).plan();
         Mounts { steps, root_writable: false }
     }
 
     /// The steps, in the order in which they must be carried out, after the host's tree was bound.
     pub fn steps(&self) -> &[Mount] {
         &self.steps
+    }
+
+    /// The same plan in two: what bubblewrap is to mount, and what is to be mounted once it has. The second is empty
+    /// unless there are more than `most` steps. What lies in `/dev` and `/proc` stays with bubblewrap: the sandbox has
+    /// its own there, and only bubblewrap can reach the host's.
+    pub fn split(self, most: usize) -> (Mounts, Mounts) {
+        let bubblewraps = |step: &Mount| {
+            let at = step.path();
+            at.is_root() || OWN.iter().any(|own| prefixes(at).any(|above| above == own.as_bytes()))
+        };
+        let (first, then) = if self.steps.len() <= most || self.steps.iter().any(|step| step.path().is_root())
+        {
+            (self.steps, Vec::new())
+        } else {
+            self.steps.into_iter().partition(bubblewraps)
+        };
+        let root_writable = self.root_writable;
+        (Mounts { steps: first, root_writable }, Mounts { steps: then, root_writable })
     }
 
     /// Whether the host's tree itself is bound writable, since no file rule holds.
@@ -106,100 +140,118 @@ impl Mounts {
     }
 }
 
-struct Planner<'a> {
-    files: &'a FileSets,
-    nodes: &'a BTreeMap<AbsPath, Node>,
+fn state(rules: &FileIndex<'_>, path: &AbsPath) -> State {
+    match (rules.judge(Access::Read, path).effect, rules.judge(Access::Write, path).effect) {
+        (Effect::Deny, _) => State::Hidden,
+        (Effect::Allow, Effect::Allow) => State::Writable,
+        (Effect::Allow, Effect::Deny) => State::ReadOnly,
+    }
 }
 
-impl Planner<'_> {
+struct Planner<'a> {
+    nodes: &'a BTreeMap<AbsPath, Node>,
     /// Every existing path at which the answer may change, with its answer; parents sort before children.
-    fn points(&self) -> BTreeMap<AbsPath, State> {
-        let named = self.files.rules().map(|rule| rule.pattern.as_literal());
-        named
-            .filter(|path| self.nodes.contains_key(path))
-            .map(|path| (path.clone(), self.state(path)))
-            .collect()
-    }
+    points: BTreeMap<&'a AbsPath, State>,
+    /// The same, to be found by any bytes.
+    states: HashMap<&'a [u8], State>,
+    steps: Vec<Mount>,
+    /// Directories that are made inside hidden ones.
+    made: HashSet<AbsPath>,
+    /// Search-only directories, in which things are still being made.
+    unsealed: Vec<AbsPath>,
+}
 
-    fn state(&self, path: &AbsPath) -> State {
-        match (self.files.judge(Access::Read, path).effect, self.files.judge(Access::Write, path).effect) {
-            (Effect::Deny, _) => State::Hidden,
-            (Effect::Allow, Effect::Allow) => State::Writable,
-            (Effect::Allow, Effect::Deny) => State::ReadOnly,
-        }
+impl<'a> Planner<'a> {
+    fn new(files: &'a FileSets, nodes: &'a BTreeMap<AbsPath, Node>) -> Self {
+        let index = FileIndex::new(files);
+        let named = files.rules().map(|rule| rule.pattern.as_literal());
+        let points: BTreeMap<_, _> =
+            named.filter(|path| nodes.contains_key(path)).map(|path| (path, state(&index, path))).collect();
+        let states = points.iter().map(|(path, state)| (path.as_bytes(), *state)).collect();
+        Planner { nodes, points, states, steps: Vec::new(), made: HashSet::new(), unsealed: Vec::new() }
     }
 
     /// The writable directories above each path inside a writable region that may not be written.
-    fn pins(&self, points: &BTreeMap<AbsPath, State>) -> BTreeSet<AbsPath> {
-        points
-            .iter()
-            .filter(|(_, state)| **state != State::Writable)
-            .flat_map(|(path, _)| path.ancestors().skip(1))
-            .filter(|above| enclosing(points, above) == State::Writable)
-            .collect()
-    }
-
-    fn visit(&self, points: &BTreeMap<AbsPath, State>, pins: &BTreeSet<AbsPath>, steps: &mut Vec<Mount>) {
-        let mut sealed: Vec<AbsPath> = Vec::new();
-        let mut all: BTreeMap<&AbsPath, Option<State>> = pins.iter().map(|path| (path, None)).collect();
-        all.extend(points.iter().map(|(path, state)| (path, Some(*state))));
-        for (path, state) in all {
-            let Some(state) = state else {
-                steps.push(Mount::Pin(path.clone()));
-                continue;
-            };
-            let above = path.parent().map_or(State::ReadOnly, |parent| enclosing(points, &parent));
-            if state == above {
-                // Named by a rule that changes nothing here, it must stay where it is all the same.
-                steps.extend(pins.contains(path).then(|| Mount::Pin(path.clone())));
-                continue;
-            }
-            if above == State::Hidden {
-                passages(path, steps);
-            }
-            match state {
-                State::ReadOnly => steps.push(Mount::ReadOnly(path.clone())),
-                State::Writable => steps.push(Mount::Writable(path.clone())),
-                State::Hidden => self.hide(path, points, &mut sealed, steps),
+    fn pins(&self) -> BTreeSet<AbsPath> {
+        let mut looked_at = HashSet::new();
+        let mut pins = BTreeSet::new();
+        for (path, _) in self.points.iter().filter(|(_, state)| **state != State::Writable) {
+            // What is above a directory that was looked at was looked at with it.
+            for above in path.ancestors().skip(1).take_while(|above| looked_at.insert(above.clone())) {
+                if self.nearest(prefixes(&above)) == State::Writable {
+                    pins.insert(above);
+                }
             }
         }
-        steps.extend(sealed.into_iter().rev().map(Mount::Seal));
+        pins
     }
 
-    fn hide(
-        &self,
-        path: &AbsPath,
-        points: &BTreeMap<AbsPath, State>,
-        sealed: &mut Vec<AbsPath>,
-        steps: &mut Vec<Mount>,
-    ) {
-        let mut below = points.range(path..).take_while(|(below, _)| path.covers(below));
+    /// The state of the first of `paths` that is a point.
+    fn nearest<'p>(&self, mut paths: impl Iterator<Item = &'p [u8]>) -> State {
+        paths.find_map(|path| self.states.get(path).copied()).unwrap_or(State::ReadOnly)
+    }
+
+    fn plan(mut self) -> Vec<Mount> {
+        let pins = self.pins();
+        let mut all: BTreeMap<&AbsPath, Option<State>> = pins.iter().map(|path| (path, None)).collect();
+        all.extend(self.points.iter().map(|(path, state)| (*path, Some(*state))));
+        for (path, state) in all {
+            match state {
+                // Named by a rule that changes nothing here, it must stay where it is all the same.
+                Some(state) if state == self.above(path) => {
+                    self.steps.extend(pins.contains(path).then(|| Mount::Pin(path.clone())));
+                }
+                Some(state) => self.visit(path, state),
+                None => self.steps.push(Mount::Pin(path.clone())),
+            }
+        }
+        self.steps.extend(self.unsealed.into_iter().rev().map(Mount::Seal));
+        self.steps
+    }
+
+    fn above(&self, path: &AbsPath) -> State {
+        self.nearest(prefixes(path).skip(1))
+    }
+
+    fn visit(&mut self, path: &AbsPath, state: State) {
+        if self.above(path) == State::Hidden {
+            self.make_passages(path);
+        }
+        match state {
+            State::ReadOnly => self.steps.push(Mount::ReadOnly(path.clone())),
+            State::Writable => self.steps.push(Mount::Writable(path.clone())),
+            State::Hidden => self.hide(path),
+        }
+    }
+
+    fn hide(&mut self, path: &AbsPath) {
+        let mut below = self.points.range::<AbsPath, _>(path..).take_while(|(below, _)| path.covers(below));
         let has_visible_below = below.any(|(_, state)| *state != State::Hidden);
-        steps.push(match self.nodes.get(path) {
+        self.steps.push(match self.nodes.get(path) {
             Some(Node::File) => Mount::HideFile(path.clone()),
             _ if has_visible_below => {
-                sealed.push(path.clone());
+                self.unsealed.push(path.clone());
+                self.made.insert(path.clone());
                 Mount::SearchOnly(path.clone())
             }
             _ => Mount::HideDirectory(path.clone()),
         });
     }
+
+    /// Makes the directories between the innermost search-only directory and `path`, once each.
+    fn make_passages(&mut self, path: &AbsPath) {
+        let missing: Vec<AbsPath> =
+            path.ancestors().skip(1).take_while(|above| self.made.insert(above.clone())).collect();
+        self.steps.extend(missing.into_iter().rev().map(Mount::Passage));
+    }
 }
 
-/// The state of the nearest point at or above `path`.
-fn enclosing(points: &BTreeMap<AbsPath, State>, path: &AbsPath) -> State {
-    path.ancestors().find_map(|above| points.get(&above).copied()).unwrap_or(State::ReadOnly)
-}
-
-/// Makes the directories between the innermost search-only directory and `path`, once each.
-fn passages(path: &AbsPath, steps: &mut Vec<Mount>) {
-    let made = |steps: &[Mount], at: &AbsPath| {
-        steps.iter().any(|step| matches!(step, Mount::SearchOnly(made) | Mount::Passage(made) if made == at))
-    };
-    let mut missing: Vec<AbsPath> =
-        path.ancestors().skip(1).take_while(|above| !made(steps, above)).collect();
-    missing.reverse();
-    steps.extend(missing.into_iter().map(Mount::Passage));
+/// The path and each directory above it, from the longest on, without a copy.
+pub(crate) fn prefixes(path: &AbsPath) -> impl Iterator<Item = &[u8]> {
+    std::iter::successors(Some(path.as_bytes()), |at| {
+        let slash = at.iter().rposition(|&byte| byte == b'/')?;
+        (at.len() > 1).then(|| &at[..slash.max(1)])
+    })
 }
 
 #[cfg(test)]
@@ -306,31 +358,96 @@ mod tests {
         assert_eq!(mounts.judge(Access::Write, &path("/etc/passwd")), Effect::Allow);
     }
 
+    #[test]
+    fn what_the_sandbox_has_of_its_own_stays_with_bubblewrap() {
+        let files = FileSets {
+            allow_write: rules(&["/dev/shm/x", "/p"]),
+            deny_read: rules(&["/proc/version", "/p/a", "/process"]),
+            ..FileSets::default()
+        };
+        let mounts = Mounts::plan(&confinement(files, &[]));
+        let paths = |mounts: &Mounts| {
+            let paths: Vec<_> = mounts.steps().iter().map(|step| step.path().to_string()).collect();
+            paths.join(" ")
+        };
+        let (first, then) = mounts.clone().split(4);
+        assert_eq!(
+            (paths(&first), paths(&then)),
+            ("/dev/shm/x /proc/version".into(), "/p /p/a /process".into())
+        );
+        let (all, none) = mounts.clone().split(5);
+        assert!(all == mounts && none.steps().is_empty(), "a plan of five steps is not too long for five");
+    }
+
+    /// Names of which one begins another, and files, which have nothing below.
     fn any_path() -> impl Strategy<Value = String> {
-        proptest::collection::vec("[ab]", 0..5).prop_map(|parts| format!("/{}", parts.join("/")))
+        (proptest::collection::vec("(a|b|ab)", 0..5), any::<bool>()).prop_map(|(mut parts, is_file)| {
+            parts.extend(is_file.then(|| "file".to_owned()));
+            format!("/{}", parts.join("/"))
+        })
+    }
+
+    fn any_list() -> impl Strategy<Value = Vec<String>> {
+        proptest::collection::vec(any_path(), 0..5)
+    }
+
+    fn list(texts: &[String]) -> Vec<FileRule> {
+        rules(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// 10,000 cases, or as many as `PROPTEST_CASES` says.
+    fn many_cases() -> ProptestConfig {
+        let config = ProptestConfig::default();
+        let cases = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { 10_000 };
+        ProptestConfig { cases, ..config }
     }
 
     proptest! {
-        /// Law 1: the plan answers as the specification does, for every path below and between the rules.
+        #![proptest_config(many_cases())]
+
+        /// Law 1: the plan answers as the specification does, for every path at, below and between the rules, whether
+        /// bubblewrap makes all of it or what is left is attached.
         #[test]
         fn the_plan_judges_as_the_rules_do(
-            lists in proptest::collection::vec(proptest::collection::vec(any_path(), 0..4), 4..=4),
+            lists in (any_list(), any_list(), any_list(), any_list()),
             asked in proptest::collection::vec(any_path(), 1..12),
         ) {
-            let list = |i: usize| rules(&lists[i].iter().map(String::as_str).collect::<Vec<_>>());
-            let files = FileSets {
-                allow_write: list(0), deny_write: list(1), deny_read: list(2), allow_read: list(3),
-            };
-            let confinement = confinement(files, &[]);
+            let (allow_write, deny_write, deny_read, allow_read) =
+                (list(&lists.0), list(&lists.1), list(&lists.2), list(&lists.3));
+            let files = FileSets { allow_write, deny_write, deny_read, allow_read };
+            let named: Vec<String> = files.rules().map(|rule| rule.pattern.as_literal().to_string()).collect();
+            let is_file: Vec<&str> =
+                named.iter().map(String::as_str).filter(|path| path.ends_with("file")).collect();
+            let confinement = confinement(files, &is_file);
             let mounts = Mounts::plan(&confinement);
-            for text in &asked {
+            let (first, then) = mounts.clone().split(3);
+            let in_order = Mounts { steps: [first.steps, then.steps].concat(), ..mounts.clone() };
+            for text in asked.iter().chain(&named) {
                 let asked = path(text);
                 for access in [Access::Read, Access::Write] {
-                    prop_assert_eq!(
-                        mounts.judge(access, &asked),
-                        confinement.files.judge(access, &asked).effect,
-                        "{:?} {} by {:?}", access, text, mounts.steps()
-                    );
+                    let meant = confinement.files.judge(access, &asked).effect;
+                    for mounts in [&mounts, &in_order] {
+                        prop_assert_eq!(
+                            mounts.judge(access, &asked), meant,
+                            "{:?} {} by {:?}", access, text, mounts.steps()
+                        );
+                    }
+                }
+            }
+        }
+
+        /// What may not be written cannot be moved away either: every writable directory above it is a mount point.
+        #[test]
+        fn whatever_lies_above_a_denied_path_is_a_mount_point(lists in (any_list(), any_list(), any_list())) {
+            let files = FileSets {
+                allow_write: list(&lists.0), deny_write: list(&lists.1), deny_read: list(&lists.2), ..FileSets::default()
+            };
+            let mounts = Mounts::plan(&confinement(files, &[]));
+            let at: BTreeSet<&AbsPath> = mounts.steps().iter().map(Mount::path).collect();
+            for denied in lists.1.iter().chain(&lists.2).map(|text| path(text)) {
+                for above in denied.ancestors().skip(1) {
+                    let is_writable = mounts.judge(Access::Write, &above) == Effect::Allow;
+                    prop_assert!(!is_writable || at.contains(&above), "{above} by {:?}", mounts.steps());
                 }
             }
         }

@@ -6,13 +6,24 @@ use crate::listen::Listen;
 use crate::request::Request;
 use crate::scratch::CommandDirectory;
 use crate::shared::Shared;
-use palisade_bwrap::linux::{Expected, Identity};
-use palisade_bwrap::{Mount, Mounts, Setting, arguments};
-use palisade_policy::{Confinement, Policy};
+use palisade_bwrap::linux::{Attachments, Expected, Identity, can_attach};
+use palisade_bwrap::{ArgumentsError, MOST_ARGUMENTS, Mount, Mounts, Setting, arguments};
+use palisade_policy::{Confinement, Origin, Policy};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
-/// Arguments, variables and listeners of one launch.
+/// Of a plan with more mounts than this bubblewrap makes none: its time grows with their square, and by now another
+/// process, which costs a millisecond, is faster.
+const MOST_BY_BUBBLEWRAP: usize = 50;
+
+/// The most mounts that are made for one command. The kernel's own limit (`fs.mount-max`) is twice that.
+const MOST_ATTACHED: usize = 50_000;
+
+/// Arguments, mounts, variables and listeners of one launch.
 pub(crate) struct Plan {
     pub(crate) arguments: Vec<Vec<u8>>,
+    pub(crate) attachments: Option<Attachments>,
+    pub(crate) expected: Vec<Expected>,
     pub(crate) variables: environment::Variables,
     pub(crate) listen: Listen,
     pub(crate) unix_sockets: bool,
@@ -45,14 +56,53 @@ impl Plan {
             proc_hidden: &guards.hidden,
             variables: if shared.entry.is_some() { &[] } else { &variables },
         };
-        let arguments = arguments(&Mounts::plan(confinement), &setting)?;
-        Ok(Plan { arguments, variables, listen, unix_sockets: policy.network.unix_sockets })
+        let most = if can_attach() { MOST_BY_BUBBLEWRAP } else { usize::MAX };
+        let mounts = Mounts::plan(confinement);
+        let expected = expected(&mounts)?;
+        let (mounts, attached) = mounts.split(most);
+        if attached.steps().len() > MOST_ATTACHED {
+            return Err(too_many(confinement, &format!("{} mounts", attached.steps().len())));
+        }
+        let arguments = arguments(&mounts, &setting).map_err(|error| match error {
+            ArgumentsError::TooMany { count, .. } => too_many(
+                confinement,
+                &format!("{count} arguments of bubblewrap, which takes {MOST_ARGUMENTS}"),
+            ),
+            error => error.into(),
+        })?;
+        let Setting { hidden_file, hidden_directory, .. } = setting;
+        let attachments = (!attached.steps().is_empty()).then(|| Attachments {
+            mounts: attached,
+            hidden_file: hidden_file.clone(),
+            hidden_directory: hidden_directory.clone(),
+        });
+        Ok(Plan {
+            arguments,
+            attachments,
+            expected,
+            variables,
+            listen,
+            unix_sockets: policy.network.unix_sockets,
+        })
+    }
+}
+
+/// The error for a plan that is too long, laid to the rule that names most paths.
+fn too_many(confinement: &Confinement, needs: &str) -> Error {
+    let mut paths: HashMap<&Origin, usize> = HashMap::new();
+    confinement.files.rules().for_each(|rule| *paths.entry(&rule.origin).or_default() += 1);
+    let most = paths.into_iter().max_by_key(|(origin, count)| (*count, Reverse(origin.to_string())));
+    Error::Unenforceable {
+        rule: most.map_or_else(|| "the file rules together".into(), |(origin, _)| origin.to_string()),
+        reason: format!(
+            "with it the file rules need {needs}, more than can be made; name a directory above several paths instead"
+        ),
     }
 }
 
 /// What the plan's mounts must turn out to be. Looked at after the paths were resolved and before anything is
 /// mounted: what is a link by now, where there was none, is an error.
-pub(crate) fn expected(mounts: &Mounts) -> Result<Vec<Expected>, Error> {
+fn expected(mounts: &Mounts) -> Result<Vec<Expected>, Error> {
     let one = |step: &Mount| {
         let (is_writable, is_seen) = match step {
             Mount::Writable(_) => (true, true),
@@ -70,4 +120,32 @@ pub(crate) fn expected(mounts: &Mounts) -> Result<Vec<Expected>, Error> {
         })
     };
     mounts.steps().iter().filter_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use palisade_policy::{AbsPath, FileRule, FileSets, NetworkPolicy, PathPattern};
+
+    #[test]
+    fn a_plan_that_is_too_long_is_laid_to_the_rule_that_names_most_paths() {
+        let rules = |list: &str, count: usize| {
+            let rule = |i| FileRule {
+                pattern: PathPattern::literal(AbsPath::new(format!("/{list}/{i}")).expect("absolute")),
+                origin: Origin::flag("--test", list),
+            };
+            (0..count).map(rule).collect()
+        };
+        let files =
+            FileSets { deny_read: rules("many", 3), deny_write: rules("few", 2), ..FileSets::default() };
+        let confinement = Confinement {
+            files,
+            nodes: Default::default(),
+            files_disabled: false,
+            network: NetworkPolicy::default(),
+            working_directory: AbsPath::root(),
+        };
+        let error = too_many(&confinement, "5 mounts").to_string();
+        assert!(error.contains("many") && error.contains("5 mounts") && !error.contains("few"), "{error}");
+    }
 }

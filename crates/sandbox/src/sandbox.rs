@@ -6,7 +6,7 @@ use crate::launcher::Launcher;
 use crate::listen::Listen;
 use crate::outcome::Outcome;
 use crate::outside::UnsandboxedReason;
-use crate::plan::{Plan, expected};
+use crate::plan::Plan;
 use crate::prepared::{Inside, Prepared};
 use crate::probe::probe;
 use crate::process::{Process, Walls};
@@ -17,7 +17,6 @@ use crate::resolve::{Places, Resolved, resolve};
 use crate::scratch::{CommandDirectory, Scratch};
 use crate::shared::Shared;
 use crate::streams::{Pipes, refuse_ways_around};
-use palisade_bwrap::Mounts;
 use palisade_bwrap::linux::{Build, Entry, Held, LaunchError, Start, Started, start};
 use palisade_policy::{Confinement, Policy};
 use palisade_proxy::{Listeners, Proxy};
@@ -109,8 +108,8 @@ impl Sandbox {
         for warning in &warnings {
             tracing::warn!("{warning}");
         }
-        let plan = Plan::new(&self.shared, &policy, request, &confinement, &temporary)?;
-        let expected = expected(&Mounts::plan(&confinement))?;
+        let mut plan = Plan::new(&self.shared, &policy, request, &confinement, &temporary)?;
+        let expected = std::mem::take(&mut plan.expected);
         let (mut held, listen) = match self.build(started, plan).await? {
             Ok(built) => built,
             Err(error) => return Err(self.explain(error).await),
@@ -135,7 +134,7 @@ impl Sandbox {
         match backend {
             Backend::Bubblewrap => {
                 let plan = Plan::new(&self.shared, &policy, request, &confinement, &temporary)?;
-                Ok(profile::bubblewrap(&plan.arguments, policy.network.unix_sockets))
+                Ok(profile::bubblewrap(&plan))
             }
             Backend::Seatbelt => profile::seatbelt(&confinement),
         }
@@ -191,6 +190,7 @@ impl Sandbox {
             let held = started.and_then(|started| {
                 started.build(Build {
                     arguments: &plan.arguments,
+                    attachments: plan.attachments.as_ref(),
                     filter,
                     variables: &plan.variables,
                     listen: &plan.listen.addresses(),

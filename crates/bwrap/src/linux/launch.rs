@@ -15,6 +15,7 @@
 //! bubblewrap itself, so that a Palisade that is killed before the release leaves it waiting for the kill rather
 //! than reading an end of file and starting the command.
 
+use super::attach::{Attachments, attach};
 use super::channels::{block_pipe, fill, memory_file, send, stream_pair, wait_readable};
 use super::entry::{Entry, command_block, is_variable_name};
 use super::listeners::bind_inside;
@@ -69,6 +70,8 @@ pub struct Start<'a> {
 pub struct Build<'a> {
     /// bubblewrap's arguments, without the command.
     pub arguments: &'a [Vec<u8>],
+    /// What is to be mounted on top of what they mount.
+    pub attachments: Option<&'a Attachments>,
     /// The seccomp program.
     pub filter: &'a [u8],
     /// With an entry: the command's variables.
@@ -103,6 +106,14 @@ pub enum LaunchError {
          {MOST_ARGUMENTS} arguments that bubblewrap takes"
     )]
     TooManyWords(usize),
+    /// The kernel refused one of the sandbox's mounts.
+    #[error("{at} cannot be mounted in the sandbox: {error}")]
+    Mount {
+        /// Where.
+        at: palisade_policy::AbsPath,
+        /// What the kernel said.
+        error: io::Error,
+    },
     /// Somebody changed what is mounted while it was being mounted.
     #[error("the files changed while the sandbox was being built ({0}); run the command again")]
     Changed(String),
@@ -222,7 +233,8 @@ pub fn start(start: Start<'_>) -> Result<Started, LaunchError> {
 }
 
 impl Started {
-    /// Builds the sandbox up to the point where its command would start. Blocks for a few milliseconds.
+    /// Builds the sandbox up to the point where its command would start. Blocks for a few milliseconds, and
+    /// with attachments for some more, depending on their number.
     pub fn build(self, build: Build<'_>) -> Result<Held, LaunchError> {
         let Started { mut running, release, block, arguments, filter, command, program, argv } = self;
         match command {
@@ -234,7 +246,9 @@ impl Started {
         running.init = rustix::process::pidfd_open(running.find_init()?, PidfdFlags::empty())
             .map_err(|error| failed("opening the sandbox's first process")(error.into()))?;
         let listeners = bind_inside(running.init_pid, build.listen).map_err(LaunchError::Namespaces)?;
-        Ok(Held { running, listeners, release, block })
+        let held = Held { running, listeners, release, block };
+        build.attachments.map_or(Ok(()), |attachments| held.attach(attachments))?;
+        Ok(held)
     }
 }
 
@@ -248,6 +262,12 @@ impl Held {
     /// See [`Running::group`].
     pub fn group(&self) -> nix::unistd::Pid {
         self.running.group()
+    }
+
+    /// Waits until bubblewrap has mounted its part, and adds the rest.
+    fn attach(&self, attachments: &Attachments) -> Result<(), LaunchError> {
+        self.wait_until_built().map_err(failed("waiting for the sandbox to be built"))?;
+        attach(self.running.init_pid, attachments)
     }
 
     /// Waits until everything is mounted, and makes sure that it is what was planned. Blocks for some milliseconds.

@@ -2,6 +2,8 @@
 //! process with several threads may call only what is safe in a signal handler.
 #![allow(unsafe_code, reason = "fork, descriptor passing and signal dispositions have no safe wrapper")]
 
+mod attach;
+
 use super::warden::MOST_SANDBOXES;
 use nix::libc::{self, c_int};
 use nix::sys::signal::{SigSet, Signal};
@@ -12,6 +14,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+
+pub(super) use attach::{
+    Change, DONE, ENTERING, MASKS, Progress, Source, Step, What, Work, fork_attacher, has_mount_calls,
+    read_progress,
+};
 
 /// More listeners than this are not passed in one message (the kernel takes 253 descriptors in one).
 pub(super) const MOST_LISTENERS: usize = 128;

@@ -6,9 +6,10 @@
 //! once they are made, so they are looked at then, before the command starts, from outside: each planned one is
 //! where it was planned, a writable one shows the very directory that was resolved, and nothing else is writable.
 
+use crate::mounts::prefixes;
 use palisade_policy::AbsPath;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, openat2, statat};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 
 /// One planned mount.
@@ -47,6 +48,11 @@ impl Identity {
 fn mounts_of(pid: u32) -> io::Result<BTreeMap<Vec<u8>, bool>> {
     let table = std::fs::read(format!("/proc/{pid}/mountinfo"))?;
     Ok(table.split(|&byte| byte == b'\n').filter_map(mount_in).collect())
+}
+
+/// Where process `pid` has something mounted.
+pub(super) fn mount_points(pid: u32) -> io::Result<BTreeSet<AbsPath>> {
+    Ok(mounts_of(pid)?.into_keys().filter_map(|at| AbsPath::new(at).ok()).collect())
 }
 
 /// Mount point and whether it is writable, from one line of `mountinfo`.
@@ -93,7 +99,9 @@ pub(super) fn difference(pid: u32, expected: &[Expected]) -> io::Result<Option<S
             return Ok(Some(format!("{} is another directory than it was", plan.path)));
         }
     }
-    let surprise = mounts.iter().find(|(at, is_writable)| **is_writable && !may_be_writable(at, expected));
+    let writable: HashSet<&[u8]> =
+        expected.iter().filter(|plan| plan.is_writable).map(|plan| plan.path.as_bytes()).collect();
+    let surprise = mounts.iter().find(|(at, is_writable)| **is_writable && !may_be_writable(at, &writable));
     Ok(surprise.map(|(at, _)| format!("{} is writable", at.escape_ascii())))
 }
 
@@ -105,10 +113,10 @@ fn seen_at(pid: u32, path: &AbsPath) -> io::Result<Identity> {
 }
 
 /// The sandbox's own `/dev` and `/proc`, what was planned, and what the host has mounted below that.
-fn may_be_writable(at: &[u8], expected: &[Expected]) -> bool {
+fn may_be_writable(at: &[u8], planned: &HashSet<&[u8]>) -> bool {
     let Ok(at) = AbsPath::new(at) else { return false };
     let is_own = at.as_bytes() == b"/proc" || at.as_bytes() == b"/dev" || at.as_bytes().starts_with(b"/dev/");
-    is_own || expected.iter().any(|plan| plan.is_writable && plan.path.covers(&at))
+    is_own || prefixes(&at).any(|above| planned.contains(above))
 }
 
 #[cfg(test)]
