@@ -1,8 +1,8 @@
 //! Each error has a word for programs, and after each nothing has run and nothing is left.
 
-use super::{argv, block_on, paths, sandbox, shell};
+use super::{argv, block_on, paths, run, sandbox, shell};
 use palisade::{Command, Error, Options, Request, Sandbox};
-use palisade_policy::{FileSets, Policy};
+use palisade_policy::{AbsPath, FileSets, Origin, Policy, ProgramRule};
 use palisade_tests::Project;
 use std::path::PathBuf;
 
@@ -84,4 +84,29 @@ fn a_bubblewrap_that_a_command_could_replace_is_not_used() {
     unavailable(Options { roots: vec![directory.clone().into()], ..Options::default() });
     let request = Request { root: directory.into(), ..shell(&project, "true") };
     assert_refused(&project, Policy::default(), request, "SANDBOX_UNENFORCEABLE", "bubblewrap");
+}
+
+#[test]
+fn the_bubblewrap_that_an_administrator_names_is_the_one_that_is_used() {
+    let Some(project) = Project::where_it_works() else { return };
+    let (bwrap, _) = palisade::probe().bubblewrap.expect("it works here");
+    let named = |path: &str| Policy {
+        bwrap: Some(ProgramRule {
+            path: AbsPath::new(path).expect("absolute"),
+            origin: Origin::flag("bwrapPath", path),
+        }),
+        ..Policy::default()
+    };
+    assert_eq!(run(&project, named(&bwrap.to_string()), "exit 3").status, 3);
+    let planted = project.write("bwrap", "").display().to_string();
+    for path in ["/none/such/bwrap", &planted] {
+        match Sandbox::create(Options { policy: named(path), ..Options::default() }) {
+            Err(error @ Error::Unavailable(_)) => {
+                let said = error.to_string();
+                assert!(said.contains(path) && said.contains("bwrapPath"), "{said}");
+            }
+            Err(error) => panic!("{error}"),
+            Ok(_) => panic!("{path} is used"),
+        }
+    }
 }

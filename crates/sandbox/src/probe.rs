@@ -15,7 +15,7 @@ use palisade_bwrap::linux::{
     Build, Ended, LaunchError, Program, ProgramError, Start, Warden, proc_guards, start,
 };
 use palisade_bwrap::{Mounts, Setting, arguments};
-use palisade_policy::{AbsPath, Confinement, FileSets, NetworkPolicy};
+use palisade_policy::{AbsPath, Confinement, FileSets, NetworkPolicy, Policy};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -39,7 +39,7 @@ impl Probe {
 
 /// Runs the launch with a command that does nothing. Blocks for some milliseconds; may be called from any thread.
 pub fn probe() -> Probe {
-    let bwrap = match find_bubblewrap(&FileSets::default(), &[]) {
+    let bwrap = match find_bubblewrap(&Policy::default(), &[]) {
         Ok(bwrap) => bwrap,
         Err(cause) => return Probe { cause: Some(cause), bubblewrap: None },
     };
@@ -48,12 +48,20 @@ pub fn probe() -> Probe {
     Probe { cause, bubblewrap: Some((bwrap.path().clone(), version)) }
 }
 
-/// The bubblewrap to use: on `PATH`, where only root can write and no command of these rules and roots can.
-pub(crate) fn find_bubblewrap(files: &FileSets, roots: &[AbsPath]) -> Result<Program, Cause> {
+/// The bubblewrap to use: the one that an administrator names, or else the one on `PATH`; where only root can write and
+/// no command of these rules and roots can.
+pub(crate) fn find_bubblewrap(policy: &Policy, roots: &[AbsPath]) -> Result<Program, Cause> {
     let is_writable = |path: &AbsPath| {
         roots.iter().any(|root| root.covers(path))
-            || files.allow_write.iter().any(|rule| rule.pattern.covers(path).is_some())
+            || policy.files.allow_write.iter().any(|rule| rule.pattern.covers(path).is_some())
     };
+    if let Some(rule) = &policy.bwrap {
+        let named = |error: ProgramError| Cause::NamedBubblewrap {
+            error: error.to_string(),
+            by: rule.origin.to_string(),
+        };
+        return Program::at(&rule.path, is_writable).map_err(named);
+    }
     let path = std::env::var_os("PATH");
     Program::find("bwrap", path.as_deref(), is_writable).map_err(|error| match error {
         ProgramError::Missing { .. } => Cause::NoBubblewrap,

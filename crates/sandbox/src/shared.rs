@@ -50,7 +50,7 @@ impl Shared {
     pub(crate) fn create(options: Options) -> Result<Self, Error> {
         let launcher = Launcher::start()?;
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
-        let bwrap = probe::find_bubblewrap(&options.policy.files, &roots).map(Arc::new);
+        let bwrap = probe::find_bubblewrap(&options.policy, &roots).map(Arc::new);
         if let (Err(cause), true) = (&bwrap, options.policy.fail_if_unavailable) {
             return Err(Error::Unavailable(cause.clone()));
         }

@@ -73,6 +73,18 @@ impl Program {
         })
     }
 
+    /// The program at `path`, which an administrator names: by the same rules as one that is looked up.
+    pub fn at(path: &AbsPath, is_writable: impl Fn(&AbsPath) -> bool) -> Result<Self, ProgramError> {
+        match Self::open(path.as_path(), is_writable) {
+            Ok(Some(program)) => Ok(program),
+            Ok(None) => Err(ProgramError::Missing { name: path.to_string() }),
+            Err(reason) => {
+                let passed_over = vec![format!("{path} ({reason})")];
+                Err(ProgramError::Untrusted { name: path.to_string(), passed_over })
+            }
+        }
+    }
+
     /// The real path of the file.
     pub fn path(&self) -> &AbsPath {
         &self.path
@@ -151,6 +163,12 @@ mod tests {
     fn what_a_command_may_write_is_passed_over_with_a_reason() {
         let error = Program::find("sh", None, |_| true).expect_err("all are writable");
         assert!(error.to_string().contains("a confined command may write it"), "{error}");
+        let sh = AbsPath::new("/bin/sh").expect("absolute");
+        let error = Program::at(&sh, |_| true).expect_err("it is writable");
+        assert!(error.to_string().contains("a confined command may write it"), "{error}");
+        let none = AbsPath::new("/none/such").expect("absolute");
+        let error = Program::at(&none, |_| false).expect_err("it is not there");
+        assert_eq!(error.to_string(), "/none/such is not installed");
         let missing = Program::find("no-such-program", None, |_| false).expect_err("no such program");
         assert_eq!(missing.to_string(), "no-such-program is not installed");
     }

@@ -19,6 +19,14 @@ pub enum Cause {
          install it with `apt-get install bubblewrap` or `dnf install bubblewrap`"
     )]
     UntrustedBubblewrap(String),
+    /// The one that an administrator names is not there, or cannot be trusted.
+    #[error("{error}; change it where it is named, in {by}")]
+    NamedBubblewrap {
+        /// What is wrong with it.
+        error: String,
+        /// Who names it.
+        by: String,
+    },
     /// Before 0.8.0 there is no `--disable-userns`.
     #[error("bubblewrap {0} is too old; version 0.8.0 or later is needed")]
     TooOld(String),
