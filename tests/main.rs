@@ -5,6 +5,7 @@ mod agree;
 mod attacks;
 mod calls;
 mod cases;
+mod check;
 mod environment;
 mod explain;
 mod files;

@@ -4,14 +4,17 @@
 //! `palisade`. What is here is the terminal's side: options, signals, messages, exit statuses.
 #![forbid(unsafe_code)]
 
+mod check;
 mod explain;
 mod failure;
+mod hook;
 mod json;
 mod options;
 mod policy;
 mod probe;
 mod profile;
 mod run;
+mod session;
 mod settings;
 mod signals;
 mod terminal;
@@ -28,12 +31,18 @@ fn main() -> ExitCode {
         eprintln!("palisade: internal error: {panic}; please report this");
     }));
     let options = Options::of_process();
+    let when_it_panics = match options.verb {
+        Verb::Hook(_) => hook::REFUSED,
+        _ => failure::SANDBOX_FAILED,
+    };
     let outcome = std::panic::catch_unwind(|| match options.verb {
         Verb::Run(options) => run::run(&options),
         Verb::Profile(options) => profile::profile(&options),
         Verb::Explain(options) => explain::explain(&options),
         Verb::Settings(options) => settings::settings(&options),
+        Verb::Check(options) => check::check(&options),
+        Verb::Hook(options) => hook::hook(&options),
         Verb::Probe(options) => probe::probe(&options),
     });
-    ExitCode::from(outcome.unwrap_or(failure::SANDBOX_FAILED))
+    ExitCode::from(outcome.unwrap_or(when_it_panics))
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use palisade_permissions::Mode;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -44,6 +45,13 @@ program cannot be executed, 127 when there is none; 2 for a wrong option.")]
         after_help = "Exit status: 0 when it may, 1 when it may not, 125 when that could not be found out."
     )]
     Explain(ExplainOptions),
+    /// Says whether a shell line may run without asking, and why
+    #[command(after_help = "Exit status: 0 allow, 1 deny, 3 ask, 125 when that could not be found out.")]
+    Check(CheckOptions),
+    /// Answers Claude Code's PreToolUse hook: one call on standard input, the decision on standard output
+    #[command(after_help = "\
+Exit status: 0 with a decision; 2, which refuses the call, when there can be none. Standard error then says why.")]
+    Hook(HookOptions),
     /// Shows the settings in force, describes their format, checks files
     Settings(SettingsOptions),
     /// Says whether the sandbox runs on this machine, and if not, why and what to do
@@ -97,6 +105,22 @@ pub(crate) struct RuleOptions {
     pub(crate) deny_read: Vec<OsString>,
 }
 
+impl RuleOptions {
+    /// Every list of options that a program given the same rules has to be given, by the option's name.
+    pub(crate) fn lists(&self) -> [(&'static str, Vec<OsString>); 7] {
+        let words = |texts: &[String]| texts.iter().map(OsString::from).collect();
+        [
+            ("--settings", self.settings.clone()),
+            ("--allow-host", words(&self.allow_host)),
+            ("--deny-host", words(&self.deny_host)),
+            ("--allow-write", self.allow_write.clone()),
+            ("--deny-write", self.deny_write.clone()),
+            ("--allow-read", self.allow_read.clone()),
+            ("--deny-read", self.deny_read.clone()),
+        ]
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ProfileOptions {
     #[command(flatten)]
@@ -112,6 +136,38 @@ pub(crate) enum BackendOption {
     Bubblewrap,
     /// A macOS Seatbelt profile
     Seatbelt,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckOptions {
+    #[command(flatten)]
+    pub(crate) rules: RuleOptions,
+    /// The permission mode [default: the settings' defaultMode, else default]
+    #[arg(long, value_parser = mode)]
+    pub(crate) mode: Option<Mode>,
+    /// Judges it as a command that runs in the sandbox
+    #[arg(long)]
+    pub(crate) sandboxed: bool,
+    /// Writes a JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The line, as one word
+    #[arg(value_name = "LINE", allow_hyphen_values = true)]
+    pub(crate) line: OsString,
+}
+
+fn mode(name: &str) -> Result<Mode, String> {
+    let names = || Mode::ALL.map(Mode::name).join(", ");
+    Mode::parse(name).ok_or_else(|| format!("the modes are {}", names()))
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookOptions {
+    #[command(flatten)]
+    pub(crate) rules: RuleOptions,
+    /// Has calls of Bash run in the sandbox: what is not refused is rewritten to run under `palisade run`
+    #[arg(long)]
+    pub(crate) sandbox: bool,
 }
 
 #[derive(Debug, Args)]

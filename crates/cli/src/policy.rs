@@ -13,6 +13,7 @@ pub(crate) struct InForce {
     pub(crate) loaded: Loaded,
     pub(crate) root: PathBuf,
     pub(crate) working_directory: PathBuf,
+    pub(crate) home: Option<AbsPath>,
 }
 
 /// The directories that settings are about.
@@ -36,22 +37,38 @@ pub(crate) fn in_force(options: &RuleOptions) -> Result<InForce, Failure> {
 
 /// Loads the same and says nothing.
 pub(crate) fn read(options: &RuleOptions) -> Result<(InForce, Places), Failure> {
-    let Scene { places, root, working_directory } = scene(options)?;
+    let working_directory = working_directory()?;
+    let root = options.root.clone().unwrap_or_else(|| working_directory.clone());
+    read_in(options, &root, working_directory)
+}
+
+/// Loads the settings of `root` and so on, and says nothing.
+pub(crate) fn read_in(
+    options: &RuleOptions,
+    root: &Path,
+    working_directory: PathBuf,
+) -> Result<(InForce, Places), Failure> {
+    let Scene { places, root, working_directory } = scene(options, root, working_directory)?;
     let here = &places.working_directory;
     let extras = options.settings.iter().map(|value| Extra::parse(value.as_encoded_bytes(), here));
     let loaded = load(&places, &extras.collect::<Result<Vec<_>, _>>()?, &flags(options))?;
-    Ok((InForce { loaded, root, working_directory }, places))
+    let home = places.home.clone();
+    Ok((InForce { loaded, root, working_directory, home }, places))
 }
 
-/// Where this process is, and where settings are.
-pub(crate) fn scene(options: &RuleOptions) -> Result<Scene, Failure> {
-    let directory_failed =
-        |what: &str, error: std::io::Error| Failure::new("SANDBOX_DIRECTORY", format!("{what}: {error}"));
-    let working_directory =
-        std::env::current_dir().map_err(|error| directory_failed("the working directory", error))?;
-    let given = options.root.clone().unwrap_or_else(|| working_directory.clone());
-    let root = std::fs::canonicalize(&given)
-        .map_err(|error| directory_failed(&format!("the root {:?}", given.display().to_string()), error))?;
+/// Where this process is.
+pub(crate) fn working_directory() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| directory_failed("the working directory", &error))
+}
+
+/// Where settings are.
+pub(crate) fn scene(
+    options: &RuleOptions,
+    root: &Path,
+    working_directory: PathBuf,
+) -> Result<Scene, Failure> {
+    let root = std::fs::canonicalize(root)
+        .map_err(|error| directory_failed(&format!("the root {:?}", root.display().to_string()), &error))?;
     let places = Places {
         managed: ManagedPlaces::of_this_machine(),
         root: absolute(&root)?,
@@ -63,7 +80,11 @@ pub(crate) fn scene(options: &RuleOptions) -> Result<Scene, Failure> {
     Ok(Scene { places, root, working_directory })
 }
 
-fn absolute(path: &Path) -> Result<AbsPath, Failure> {
+fn directory_failed(what: &str, error: &std::io::Error) -> Failure {
+    Failure::new("SANDBOX_DIRECTORY", format!("{what}: {error}"))
+}
+
+pub(crate) fn absolute(path: &Path) -> Result<AbsPath, Failure> {
     AbsPath::try_from(path).map_err(|error| {
         Failure::new("SANDBOX_DIRECTORY", format!("{:?} {error}", path.display().to_string()))
     })

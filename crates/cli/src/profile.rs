@@ -31,7 +31,7 @@ fn text(options: &ProfileOptions) -> Result<String, Failure> {
 
 /// A sandbox and a request that are only asked about. For that it need not work on this machine.
 pub(crate) fn for_show(in_force: InForce) -> Result<(Sandbox, Request), Failure> {
-    let InForce { loaded, root, working_directory } = in_force;
+    let InForce { loaded, root, working_directory, .. } = in_force;
     let entry = Entry::this_program().map_err(|error| Failure::new("SANDBOX_LAUNCH", error))?;
     let policy = Policy { fail_if_unavailable: false, ..loaded.policy };
     let sandbox = Sandbox::create(Options { policy, roots: vec![root.clone()], entry: Some(entry) })?;

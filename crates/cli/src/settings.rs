@@ -3,7 +3,7 @@
 use crate::explain::origin_to_json;
 use crate::failure::{Failure, print, say};
 use crate::options::{LayerOption, RuleOptions, SettingsOptions, SettingsVerb};
-use crate::policy::{read, scene};
+use crate::policy::{read, scene, working_directory};
 use palisade_policy::{AbsPath, Layer, Printable};
 use palisade_settings::{Findings, Loaded, check_file, schema};
 use serde_json::{Value, json};
@@ -72,7 +72,9 @@ fn to_json(loaded: &Loaded) -> Value {
 }
 
 fn check(rules: &RuleOptions, layer: Option<LayerOption>, files: &[OsString]) -> Result<u8, Failure> {
-    let places = scene(rules)?.places;
+    let here = working_directory()?;
+    let root = rules.root.clone().unwrap_or_else(|| here.clone());
+    let places = scene(rules, &root, here)?.places;
     let mut status = 0;
     for file in files {
         let invalid = |error: palisade_policy::PathError| {

@@ -1,0 +1,74 @@
+//! What a call is judged by, besides the rules: where it runs, in which mode, and where links lead.
+
+use crate::failure::Failure;
+use crate::policy::{InForce, absolute};
+use palisade::real_path;
+use palisade_permissions::shell::Shell;
+use palisade_permissions::{Call, Context, Excluded, Input, Mode, RuleSet, Verdict, excluded, judge};
+use palisade_policy::AbsPath;
+
+/// One session of an agent, or one line by itself.
+pub(crate) struct Session {
+    pub(crate) mode: Mode,
+    root: AbsPath,
+    working_directory: AbsPath,
+    home: Option<AbsPath>,
+    auto_allow: bool,
+}
+
+impl Session {
+    pub(crate) fn new(in_force: &InForce) -> Result<Self, Failure> {
+        Ok(Session {
+            mode: in_force.loaded.rules.mode.as_ref().map_or(Mode::Default, |mode| mode.mode),
+            root: absolute(&in_force.root)?,
+            working_directory: absolute(&in_force.working_directory)?,
+            home: in_force.home.clone(),
+            auto_allow: in_force.loaded.policy.auto_allow,
+        })
+    }
+
+    pub(crate) fn working_directory(&self) -> &AbsPath {
+        &self.working_directory
+    }
+
+    /// The verdict, and the entry of `excludedCommands` that takes the call out of the sandbox.
+    pub(crate) fn judge<'a>(
+        &self,
+        rules: &'a RuleSet,
+        call: &Call,
+        sandboxed: bool,
+    ) -> (Verdict<'a>, Option<&'a Excluded>) {
+        let follow = |path: &AbsPath| real_path(path).unwrap_or_else(|_| path.clone());
+        let context = Context {
+            mode: self.mode,
+            sandboxed,
+            auto_allow: self.auto_allow,
+            guardrails_want_approval: false,
+            root: &self.root,
+            working_directory: &self.working_directory,
+            home: self.home.as_ref(),
+            directories: &[],
+            shell: shell(),
+            folds_case: cfg!(target_os = "macos"),
+            follow: &follow,
+        };
+        let excluded = match &call.input {
+            Input::Command { line, .. } => excluded(rules, line, &context),
+            _ => None,
+        };
+        (judge(rules, call, &context), excluded)
+    }
+}
+
+/// The shell that `palisade run -c` takes: bash where there is one. The one that macOS has is old.
+fn shell() -> Shell {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let has_bash = std::env::split_paths(&path)
+        .chain(["/usr/bin".into(), "/bin".into()])
+        .any(|directory| directory.join("bash").is_file());
+    match has_bash {
+        true if cfg!(target_os = "macos") => Shell::OldBash,
+        true => Shell::Bash,
+        false => Shell::Sh,
+    }
+}

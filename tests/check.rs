@@ -1,0 +1,260 @@
+//! `palisade check` and `palisade hook` as their callers see them: answers, reasons, exit statuses, rewritten calls.
+//! What the rules make of a line is tested with the rules themselves.
+
+use palisade_tests::{Project, Tools};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn palisade(project: &Project) -> Command {
+    let mut command = Command::new(&Tools::here().palisade);
+    command.current_dir(project.root()).env("HOME", project.home()).env("SHELL", "/bin/bash");
+    for name in ["CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SHELL"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn project() -> Project {
+    let project = Project::new();
+    let settings = json!({
+        "sandbox": { "excludedCommands": ["docker *"] },
+        "permissions": {
+            "allow": ["Bash(npm test *)"], "ask": ["Bash(git push *)"], "deny": ["Bash(curl *)", "Read(.env)"],
+        },
+    });
+    project.write(".claude/settings.json", settings.to_string());
+    project
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_line_is_answered_with_its_commands_and_the_rule_that_decides() {
+    let project = project();
+    for (options, line, status, verdict, rule, remedy) in [
+        (&[][..], "npm test -- -u", 0, "allow", "", ""),
+        (&[], "ls && npm test", 0, "allow", "", ""),
+        (&[], "npm test; make", 3, "ask", "", "Bash(make)"),
+        (&["--sandboxed"], "make", 0, "allow", "", ""),
+        (&["--sandboxed"], "git push", 3, "ask", "Bash(git push *)", ""),
+        (&["--sandboxed"], "docker build .", 3, "ask", "", "Bash(docker build *)"),
+        (&["--mode", "bypassPermissions"], "make", 0, "allow", "", ""),
+        (&["--mode", "bypassPermissions"], "make; env curl x", 1, "deny", "Bash(curl *)", ""),
+        (&["--mode", "dontAsk"], "make", 1, "deny", "", "Bash(make)"),
+        (&["--mode", "plan"], "touch x", 3, "ask", "", ""),
+        (&[], "-n", 3, "ask", "", ""),
+    ] {
+        let output = palisade(&project).args(["check", "--json"]).args(options).args(["--", line]).output();
+        let output = output.expect("it starts");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        let seen = (output.status.code(), answer["verdict"].as_str().unwrap_or_default());
+        assert_eq!(seen, (Some(status), verdict), "{line}: {answer:#}");
+        assert_eq!(answer["rule"]["text"].as_str().unwrap_or_default(), rule, "{line}: {answer:#}");
+        if !remedy.is_empty() {
+            assert!(answer["remedy"].to_string().contains(remedy), "{line}: {answer:#}");
+        }
+        let is_out = line.starts_with("docker");
+        assert_eq!(answer["excluded"]["text"].as_str(), is_out.then_some("docker *"), "{line}: {answer:#}");
+    }
+}
+
+#[test]
+fn nothing_in_a_line_can_forge_the_answer() {
+    let project = project();
+    let output = palisade(&project).args(["check", "make\nallow: x\u{1b}[2J"]).output().expect("it starts");
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.starts_with("ask: ") && !said.contains("\nallow") && !said.contains('\u{1b}'), "{said}");
+}
+
+#[test]
+fn a_check_without_a_line_or_with_no_mode_is_refused() {
+    let project = project();
+    for arguments in [&["check"][..], &["check", "--mode", "yolo", "ls"], &["check", "ls", "-la"]] {
+        let output = palisade(&project).args(arguments).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+    }
+}
+
+fn call(project: &Project, tool: &str, input: Value) -> Value {
+    json!({
+        "session_id": "s", "transcript_path": "/t", "cwd": project.root(), "permission_mode": "default",
+        "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input, "tool_use_id": "u",
+    })
+}
+
+fn ask(project: &Project, options: &[&str], call: &str) -> Output {
+    ask_with(palisade(project), options, call)
+}
+
+fn ask_with(mut command: Command, options: &[&str], call: &str) -> Output {
+    command.arg("hook").args(options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    // A hook that has refused need not read on.
+    let _ = child.stdin.take().expect("a pipe").write_all(call.as_bytes());
+    child.wait_with_output().expect("its output can be read")
+}
+
+fn decision(output: &Output) -> Value {
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let decision = object["hookSpecificOutput"].clone();
+    assert_eq!(decision["hookEventName"], "PreToolUse", "{object:#}");
+    decision
+}
+
+#[test]
+fn calls_of_every_kind_are_decided() {
+    let project = project();
+    for (tool, input, expected, because) in [
+        ("Bash", json!({ "command": "npm test" }), "allow", ""),
+        ("Bash", json!({ "command": "make" }), "ask", "to allow it: Bash(make)"),
+        ("Bash", json!({ "command": "git push" }), "ask", "Bash(git push *)"),
+        ("Bash", json!({ "command": "true; curl x" }), "deny", "Bash(curl *)"),
+        ("Bash", json!({ "command": "rm -rf ~" }), "ask", "home"),
+        ("Read", json!({ "file_path": ".env" }), "deny", "Read(.env)"),
+        ("Read", json!({ "file_path": project.root().join("a") }), "allow", ""),
+        ("Write", json!({ "file_path": project.root().join(".env"), "content": "" }), "deny", "Read(.env)"),
+        ("Edit", json!({ "file_path": project.root().join("a") }), "ask", ""),
+        ("WebFetch", json!({ "url": "https://example.org/x", "prompt": "p" }), "ask", "WebFetch"),
+        ("mcp__a__b", json!({}), "ask", "mcp__a__b"),
+        ("TodoWrite", json!({ "todos": [] }), "allow", ""),
+    ] {
+        let output = ask(&project, &[], &call(&project, tool, input.clone()).to_string());
+        let decision = decision(&output);
+        assert_eq!(decision["permissionDecision"], expected, "{tool} {input}: {decision:#}");
+        let reason = decision["permissionDecisionReason"].as_str().unwrap_or_default();
+        assert!(reason.contains(because) && !reason.is_empty(), "{because}: {decision:#}");
+        assert!(decision["updatedInput"].is_null(), "{decision:#}");
+    }
+}
+
+/// Whatever is wrong with the hook itself, the call is refused, by the one exit status that does that.
+#[test]
+fn whatever_goes_wrong_the_call_is_refused() {
+    let project = project();
+    let good = call(&project, "Bash", json!({ "command": "ls" }));
+    let without = |name: &str| {
+        let mut call = good.clone();
+        call.as_object_mut().expect("an object").remove(name);
+        call.to_string()
+    };
+    let with = |name: &str, value: Value| {
+        let mut call = good.clone();
+        call[name] = value;
+        call.to_string()
+    };
+    let cases = [
+        String::new(),
+        "{".into(),
+        "[]".into(),
+        "null".into(),
+        "\u{feff}{}".into(),
+        without("tool_name"),
+        without("tool_input"),
+        without("cwd"),
+        without("hook_event_name"),
+        with("hook_event_name", json!("PostToolUse")),
+        with("permission_mode", json!("yolo")),
+        with("permission_mode", json!(1)),
+        with("cwd", json!("relative")),
+        with("cwd", json!("/none/such/place")),
+        with("tool_input", json!("ls")),
+        with("tool_input", json!({})),
+        with("tool_input", json!({ "command": 1 })),
+        with("tool_input", json!({ "command": "ls", "dangerouslyDisableSandbox": "yes" })),
+        with("tool_name", json!("Read")),
+        call(&project, "WebFetch", json!({ "url": "no url" })).to_string(),
+        call(&project, "Read", json!({ "file_path": "a\0b" })).to_string(),
+        format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)),
+    ];
+    for case in cases {
+        let output = ask(&project, &[], &case);
+        let shown = &case[..case.len().min(200)];
+        assert_eq!(output.status.code(), Some(2), "{shown}: {output:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains("the call is refused") && !said.contains("panicked"), "{shown}: {said}");
+        assert_eq!(text(&output.stdout), "", "{shown}");
+    }
+    project.write(".claude/settings.local.json", r#"{"permissions": {"deny": ["Bash("]}}"#);
+    let broken = ask(&project, &[], &good.to_string());
+    assert_eq!(broken.status.code(), Some(2), "{broken:?}");
+    assert!(text(&broken.stderr).contains("settings.local.json:1:"), "{broken:?}");
+}
+
+#[test]
+fn deep_and_long_lines_are_answered() {
+    let project = project();
+    for line in [
+        "(".repeat(100_000),
+        "$(".repeat(100_000),
+        format!("{}curl x", "true; ".repeat(50_000)),
+        "a".repeat(1_000_000),
+        format!("echo {}", "\"$(".repeat(50_000)),
+    ] {
+        let output = ask(&project, &[], &call(&project, "Bash", json!({ "command": line })).to_string());
+        let decision = decision(&output);
+        assert_ne!(decision["permissionDecision"], "allow", "{:.60}", line);
+    }
+}
+
+#[test]
+fn in_auto_what_anyone_may_answer_is_left_to_the_client() {
+    let project = project();
+    let in_auto = |line: &str| {
+        let mut call = call(&project, "Bash", json!({ "command": line }));
+        call["permission_mode"] = json!("auto");
+        ask(&project, &[], &call.to_string())
+    };
+    assert_eq!(text(&in_auto("make").stdout), "");
+    assert_eq!(decision(&in_auto("git push"))["permissionDecision"], "ask");
+    assert_eq!(decision(&in_auto("rm -rf ~"))["permissionDecision"], "ask");
+}
+
+/// Lines are read as bash reads them, and another shell may make more of one.
+#[test]
+fn nothing_is_allowed_to_a_shell_that_is_not_read() {
+    let project = project();
+    for (shell, allows) in
+        [("/bin/bash", true), ("/usr/bin/zsh", false), ("/usr/bin/fish", false), ("", false)]
+    {
+        let mut command = palisade(&project);
+        command.env("SHELL", shell);
+        let line = |line: &str| call(&project, "Bash", json!({ "command": line })).to_string();
+        let output = ask_with(command, &[], &line("npm test"));
+        assert_eq!(output.stdout.is_empty(), !allows, "{shell}: {output:?}");
+        let mut command = palisade(&project);
+        command.env("SHELL", shell);
+        assert_eq!(decision(&ask_with(command, &[], &line("curl x")))["permissionDecision"], "deny");
+    }
+}
+
+#[test]
+fn a_call_is_rewritten_to_run_inside_and_does() {
+    let Some(project) = Project::where_it_works() else { return };
+    project.write(".claude/settings.json", r#"{"sandbox": {"excludedCommands": ["docker *"]}}"#);
+    let line = "touch 'a b'; echo \"it's $((1+1))\"; touch ../outside/x; echo $?";
+    let input =
+        json!({ "command": line, "description": "d", "timeout": 5, "dangerouslyDisableSandbox": true });
+    let output = ask(&project, &["--sandbox"], &call(&project, "Bash", input).to_string());
+    let decision = decision(&output);
+    assert_eq!(decision["permissionDecision"], "allow", "{decision:#}");
+    let updated = &decision["updatedInput"];
+    assert_eq!((&updated["description"], &updated["timeout"]), (&json!("d"), &json!(5)));
+    assert!(updated["dangerouslyDisableSandbox"].is_null(), "{decision:#}");
+    for shell in ["bash", "sh"] {
+        let mut command = Command::new(shell);
+        command.arg("-c").arg(updated["command"].as_str().expect("a line")).current_dir(project.root());
+        let run = command.env("HOME", project.home()).output().expect("it starts");
+        assert_eq!(text(&run.stdout), "it's 2\n1\n", "{run:?}");
+        assert!(project.root().join("a b").exists() && !project.outside().join("x").exists());
+    }
+    // What rules take out of the sandbox is not approved by running in it.
+    let excluded = call(&project, "Bash", json!({ "command": "docker build ." })).to_string();
+    let excluded = self::decision(&ask(&project, &["--sandbox"], &excluded));
+    assert_eq!(excluded["permissionDecision"], "ask", "{excluded:#}");
+    assert!(excluded["updatedInput"].is_null(), "{excluded:#}");
+}
