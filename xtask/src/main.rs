@@ -10,6 +10,7 @@ mod failure;
 mod house;
 mod lint;
 mod machine;
+mod oracle;
 mod ordinary_user;
 mod run;
 mod setup;
@@ -55,6 +56,13 @@ const TASKS: &[Task] = &[
         arguments: "",
         about: "Formatting, clippy, documentation, the house rules, and type-checks for other platforms.",
         carry_out: lint::lint,
+    },
+    Task {
+        name: "oracle",
+        arguments: "[--lines N] [--seed S]",
+        about: "Asks bash's own parser about N made-up shell lines (a million) and compares its commands and\n\
+                words with those of the permissions.",
+        carry_out: oracle::oracle,
     },
     Task {
         name: "bench",

@@ -8,6 +8,7 @@ use crate::failure::{Context, Failure, Result};
 use crate::machine::{Reach, ask, is_root, program};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 /// What the machine is to be ready for.
@@ -127,6 +128,14 @@ const NEEDS: &[Need] = &[
         dnf: &["nodejs", "npm"],
         purpose: Purpose::Test,
         is_met: |reach| program("node", reach).is_some() && program("npm", reach).is_some(),
+    },
+    Need {
+        name: "bash's headers",
+        why: "tests ask bash's own parser what is in a line",
+        apt: &["bash-builtins"],
+        dnf: &["bash-devel"],
+        purpose: Purpose::Test,
+        is_met: |_| Path::new("/usr/include/bash/builtins.h").is_file(),
     },
     Need {
         name: "setpriv",

@@ -109,7 +109,9 @@ pub fn read_bytes(line: &[u8], shell: Shell) -> Reading {
     match str::from_utf8(line) {
         Ok(line) => read(line, shell),
         Err(_) => {
-            let partial = read(&String::from_utf8_lossy(line), shell).line().clone();
+            let mut partial = read(&String::from_utf8_lossy(line), shell).line().clone();
+            // Places in the text that was looked at are none in the line.
+            partial.commands.iter_mut().for_each(|command| command.span = 0..0);
             Reading::Unreadable { reason: Reason::Encoding, partial }
         }
     }

@@ -283,3 +283,40 @@ pub(super) fn name_length(text: &str) -> usize {
 pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && name_length(text) == text.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The bytes of `text` that a reading did not go over.
+    fn left_out(text: &str) -> Option<Vec<usize>> {
+        let mut reader = Reader::new(text, Shell::Bash);
+        reader.read_line().ok()?;
+        let mut covered = vec![false; text.len()];
+        reader.covered.iter().for_each(|range| covered[range.clone()].fill(true));
+        Some((0..text.len()).filter(|at| !covered[*at]).collect())
+    }
+
+    #[test]
+    fn every_byte_is_in_a_word_an_operator_or_an_opaque_span() {
+        for text in [
+            "a=1 git push 'x y' >log 2>&1 # z",
+            "if a; then b; fi && { c; } | (d) & f() { g; }",
+            "cat <<E\n$(x) \\$ it's\nE\ncat <<-'E' \\\n -n\n\tx\n\tE\n",
+            "echo \"a $(b `c` ${d%%x}) e\" $((1 + (2))) $'\\x41' <(z) {1..3}",
+            "case x in (a|b) c;; *) d;& e) esac; for i in 1 2; do [[ ! ( a == b ) && -f c ]]; done",
+        ] {
+            assert_eq!(left_out(text), Some(vec![]), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_left_out(text in "([a-z]{1,3}|if |then |fi|do |done|[ ;&|()<>'\"$`{}\\n]|\\$\\(|\\)|<<E|\\nE\\n){0,24}") {
+            if let Some(left_out) = left_out(&text) {
+                prop_assert_eq!(left_out, Vec::<usize>::new());
+            }
+        }
+    }
+}

@@ -74,7 +74,7 @@ pub struct Command {
     pub scope: usize,
     /// How it follows the one before it.
     pub connector: Connector,
-    /// Where in the line it stands, in bytes.
+    /// Where in the line it stands, in bytes; nowhere, `0..0`, where the line was not read.
     pub span: Range<usize>,
 }
 

@@ -1,5 +1,13 @@
 //! Limits and totality: whatever the line, there is an answer, soon and on a small stack.
 
+<<<<<<< HEAD
+#[path = "../../../../fuzz/bodies/shell_line.rs"]
+mod body;
+#[path = "../../../../fuzz/replay.rs"]
+mod replay;
+
+=======
+>>>>>>> main
 use palisade_permissions::shell::{MOST_COMMANDS, Reading, Reason, Shell, read, read_bytes};
 use proptest::prelude::*;
 
@@ -95,6 +103,11 @@ fn depth_needs_no_stack() {
     thread.join().expect("no line overflows the stack");
 }
 
+<<<<<<< HEAD
+#[test]
+fn seeds_of_the_fuzz_target_hold_together() {
+    replay::replay("shell_line", body::run);
+=======
 fn check_total(line: &[u8]) {
     for shell in SHELLS {
         let reading = read_bytes(line, shell);
@@ -113,6 +126,7 @@ fn check_total(line: &[u8]) {
             assert_eq!(scope.parent.is_none(), index == 0, "only the first has none");
         }
     }
+>>>>>>> main
 }
 
 proptest! {
@@ -120,11 +134,19 @@ proptest! {
 
     #[test]
     fn any_bytes_have_an_answer(line in proptest::collection::vec(any::<u8>(), 0..60)) {
+<<<<<<< HEAD
+        body::run(&line);
+=======
         check_total(&line);
+>>>>>>> main
     }
 
     #[test]
     fn any_text_of_shells_alphabet_has_an_answer(line in "([a-zé12 ;&|()<>{}\\[\\]$`'\"\\\\#!~*?=\n-]|\\$\\(|if |do |<<E|case |esac|in ){0,40}") {
+<<<<<<< HEAD
+        body::run(line.as_bytes());
+=======
         check_total(line.as_bytes());
+>>>>>>> main
     }
 }

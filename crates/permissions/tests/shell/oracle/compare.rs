@@ -95,8 +95,7 @@ fn has_same_assignments(command: &Command, simple: &Simple) -> bool {
         && command.assignments.iter().zip(&simple.assignments).all(|(ours, theirs)| {
             let operator = if ours.appends { "+=" } else { "=" };
             let start = format!("{}{operator}", ours.name);
-            theirs.raw.starts_with(&start)
-                && is_same_word(&ours.value, theirs, theirs.raw[start.len()..].trim())
+            theirs.raw.starts_with(&start) && is_same_word(&ours.value, theirs, &theirs.raw[start.len()..])
         })
 }
 
