@@ -1,13 +1,10 @@
 //! Limits and totality: whatever the line, there is an answer, soon and on a small stack.
 
-<<<<<<< HEAD
 #[path = "../../../../fuzz/bodies/shell_line.rs"]
 mod body;
 #[path = "../../../../fuzz/replay.rs"]
 mod replay;
 
-=======
->>>>>>> main
 use palisade_permissions::shell::{MOST_COMMANDS, Reading, Reason, Shell, read, read_bytes};
 use proptest::prelude::*;
 
@@ -103,30 +100,9 @@ fn depth_needs_no_stack() {
     thread.join().expect("no line overflows the stack");
 }
 
-<<<<<<< HEAD
 #[test]
 fn seeds_of_the_fuzz_target_hold_together() {
     replay::replay("shell_line", body::run);
-=======
-fn check_total(line: &[u8]) {
-    for shell in SHELLS {
-        let reading = read_bytes(line, shell);
-        let found = reading.line();
-        for command in &found.commands {
-            assert!(command.scope < found.scopes.len());
-            assert!(command.span.end <= line.len() || reading.reason().is_some());
-            for word in &command.words {
-                let flags = word.flags;
-                let uncertain = flags.glob || flags.brace || flags.tilde || flags.dynamic;
-                assert!(word.value.is_none() || !uncertain, "{word:?}");
-            }
-        }
-        for (index, scope) in found.scopes.iter().enumerate() {
-            assert!(scope.parent.is_none_or(|parent| parent < index), "a scope's parent stands before it");
-            assert_eq!(scope.parent.is_none(), index == 0, "only the first has none");
-        }
-    }
->>>>>>> main
 }
 
 proptest! {
@@ -134,19 +110,11 @@ proptest! {
 
     #[test]
     fn any_bytes_have_an_answer(line in proptest::collection::vec(any::<u8>(), 0..60)) {
-<<<<<<< HEAD
         body::run(&line);
-=======
-        check_total(&line);
->>>>>>> main
     }
 
     #[test]
     fn any_text_of_shells_alphabet_has_an_answer(line in "([a-zé12 ;&|()<>{}\\[\\]$`'\"\\\\#!~*?=\n-]|\\$\\(|if |do |<<E|case |esac|in ){0,40}") {
-<<<<<<< HEAD
         body::run(line.as_bytes());
-=======
-        check_total(line.as_bytes());
->>>>>>> main
     }
 }
