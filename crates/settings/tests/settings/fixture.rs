@@ -22,6 +22,7 @@ impl Fixture {
     /// An empty `/project`, which is also where relative options start unless a test moves it, and `/home`.
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
+        std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).expect("a new mode");
         let at = |name: &str| {
             std::fs::create_dir(directory.path().join(name)).expect("a new directory");
             AbsPath::try_from(directory.path().join(name).as_path()).expect("an absolute path")
