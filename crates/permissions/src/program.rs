@@ -162,6 +162,15 @@ pub enum Reason {
     TooDeep,
 }
 
+impl Program {
+    /// Whether only its first words are listed, since it is one of very many that may run.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.reach == Reach::Guessed
+            && self.operands == Operands::More
+            && self.words.len() >= walk::GUESSED_WORDS
+    }
+}
+
 impl Programs {
     /// Every variable that is set for one program by the line, from the inside out.
     pub fn assignments(&self, program: usize) -> impl Iterator<Item = &Assignment> {

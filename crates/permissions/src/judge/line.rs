@@ -6,7 +6,7 @@ mod parts;
 use super::access::{Touch, touches};
 use super::files::{Files, Hit, refuses};
 use super::place::{Place, place_of};
-use super::spelling::{Spellings, squeeze};
+use super::spelling::{Spellings, spell, squeeze};
 use super::{
     Answer, Answerer, Call, Context, Found, Input, Reason, Verdict, excluded, has_field, indirect,
     names_tool, programs_of,
@@ -33,7 +33,7 @@ pub(super) fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) 
         sandboxed: context.sandboxed && !leaves,
         line: squeeze(line.trim()),
         long: line.len() > LONGEST_ALLOWED,
-        spellings: programs.list.iter().map(Spellings::of).collect(),
+        spellings: spell(&programs.list),
         touched: Touched::of(rules, &programs, context),
         files: Files { rules, context },
         names_hosts: !hosts.is_empty(),
@@ -72,7 +72,12 @@ struct Lines<'a, 'c> {
 struct Touched {
     by_words: Vec<(usize, Touch)>,
     by_redirections: Vec<(usize, Touch)>,
+    /// Whether there are too many to look at. What a rule about paths may cover then counts as covered.
+    is_cut: bool,
 }
+
+/// More files than these are not looked at.
+const MOST_TOUCHED: usize = 20_000;
 
 impl Touched {
     fn of(rules: &RuleSet, programs: &Programs, context: &Context<'_>) -> Self {
@@ -80,11 +85,17 @@ impl Touched {
         let has_paths = rules.deny.iter().chain(&rules.ask).any(is_path);
         let mut touched = Touched::default();
         for (at, program) in programs.list.iter().enumerate() {
+            if touched.by_words.len() + touched.by_redirections.len() > MOST_TOUCHED {
+                touched.is_cut = true;
+                break;
+            }
             // Without such rules, only what is written matters here: to protected paths.
             let of_words = touches(program, context)
                 .into_iter()
                 .filter(|touch| has_paths || touch.access == Access::Write);
+            let before = touched.by_words.len();
             touched.by_words.extend(of_words.map(|touch| (at, touch)));
+            touched.is_cut |= program.is_cut() && touched.by_words.len() > before;
             if program.outer.is_none() {
                 let found = program
                     .redirections
@@ -188,6 +199,7 @@ impl<'a> Lines<'a, '_> {
         let hits = touched.map(|(at, touch)| (self.files.hit(paths, touch), Some(*at)));
         let worst = hits.max_by_key(|(hit, _)| *hit).unwrap_or((Hit::No, None));
         match worst {
+            _ if self.touched.is_cut => (Hit::Yes, worst.1),
             (Hit::No, _) if self.reading.reason().is_some() => (Hit::Maybe, None),
             worst => worst,
         }
@@ -200,6 +212,9 @@ impl<'a> Lines<'a, '_> {
         let mut maybe = None;
         for (at, spellings) in self.spellings.iter().enumerate() {
             if spellings.broad.iter().any(|text| pattern.covers(text)) {
+                return (Hit::Yes, Some(at));
+            }
+            if spellings.is_cut && spellings.broad.iter().any(|text| pattern.may_cover(text)) {
                 return (Hit::Yes, Some(at));
             }
             if maybe.is_none()

@@ -21,6 +21,25 @@ pub(super) struct Spellings {
     pub(super) exact: Vec<String>,
     /// The texts that a deny or an ask covers: some with holes.
     pub(super) broad: Vec<String>,
+    /// Whether most of the words were left out, for a hole. What may be covered then counts as covered: no limit makes
+    /// a question of a denial.
+    pub(super) is_cut: bool,
+}
+
+/// More words than these, counted for each of the programs of a line anew, and those that have many are cut.
+const MOST_WORDS: usize = 40_000;
+/// What is left of a program that is cut.
+const WORDS_LEFT: usize = 32;
+
+/// The texts of every program, in a time that does not grow with the square of the line.
+pub(super) fn spell(programs: &[Program]) -> Vec<Spellings> {
+    let words: usize = programs.iter().map(|program| program.words.len()).sum();
+    let has_too_many =
+        |program: &Program| program.is_cut() || (words > MOST_WORDS && program.words.len() > WORDS_LEFT);
+    programs
+        .iter()
+        .map(|program| if has_too_many(program) { Spellings::cut(program) } else { Spellings::of(program) })
+        .collect()
 }
 
 impl Spellings {
@@ -36,6 +55,17 @@ impl Spellings {
         let mut spellings = Spellings { raw, assignments, ..Spellings::default() };
         spellings.add_exact(program);
         spellings.add_broad(program);
+        spellings
+    }
+
+    fn cut(program: &Program) -> Self {
+        let left = Program { words: program.words.part(0..WORDS_LEFT), ..program.clone() };
+        let mut spellings = Spellings { exact: Vec::new(), is_cut: true, ..Self::of(&left) };
+        for text in &mut spellings.broad {
+            text.push(' ');
+            text.push(HOLE);
+        }
+        spellings.raw.push_str(" …");
         spellings
     }
 

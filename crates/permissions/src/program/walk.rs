@@ -17,7 +17,7 @@ const MOST_LEVELS: usize = 32;
 /// How deep code is looked for in code.
 const DEEPEST_CODE: usize = 8;
 /// How many words a guess is given. What a rule says about a program stands in its first words.
-const GUESSED_WORDS: usize = 16;
+pub(super) const GUESSED_WORDS: usize = 16;
 
 pub(super) struct Walk<'a> {
     start: &'a Start<'a>,

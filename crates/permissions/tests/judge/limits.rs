@@ -22,6 +22,9 @@ fn hostile_lines_are_judged_in_time() {
         format!("cat {}", "*/a/b/".repeat(5_000)),
         format!("git {}", "-x ".repeat(20_000)),
         format!("env {}ls", "env ".repeat(10_000)),
+        format!("{}ls", "find . -exec ".repeat(4_900)),
+        format!("{}ls", "sudo -u x ".repeat(6_000)),
+        format!("{}ls", "find . -exec cp a b ; ".repeat(2_900)),
         format!("x {}", "$A ".repeat(20_000)),
         format!("x {}", "abcdef ".repeat(9_000)),
         "a=1 ".repeat(15_000),
@@ -42,6 +45,18 @@ fn hostile_lines_are_judged_in_time() {
         );
         assert_ne!(answer, "allow", "{:?}", line.chars().take(20).collect::<String>());
     }
+}
+
+#[test]
+fn no_limit_makes_a_question_of_a_denial() {
+    let line = format!("{}git push {}--force", "env ".repeat(9_000), "a ".repeat(100));
+    Session::new().deny(&["Bash(git * --force)"]).check(&line, "deny");
+    let line = format!("{}cat .env {}", "env ".repeat(9_000), "a ".repeat(100));
+    Session::new().deny(&["Read(.env)"]).check(&line, "deny");
+    let line = format!("{}cat .env", "cat a b c d e f; ".repeat(1_900));
+    Session::new().deny(&["Read(.env)"]).check(&line, "deny");
+    let line = format!("cat {}.env", "a ".repeat(25_000));
+    Session::new().deny(&["Read(.env)"]).check(&line, "deny");
 }
 
 #[test]

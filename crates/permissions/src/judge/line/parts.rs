@@ -71,6 +71,9 @@ impl<'a> Lines<'a, '_> {
         if self.reading.reason().is_some() || &*self.call.tool == "PowerShell" {
             return By::Nothing(self.reading.reason().map_or(Reason::NotAllowed, Reason::Unreadable));
         }
+        if self.long {
+            return By::Nothing(Reason::TooLong);
+        }
         if let Some(rule) = self.covering_line().or_else(|| self.covering_command(at)) {
             return By::Rule(rule);
         }
@@ -112,12 +115,12 @@ impl<'a> Lines<'a, '_> {
         let command = self.programs.list[at].command;
         let (outermost, program) = self.programs.of_command(command).next()?;
         let spellings = &self.spellings[outermost];
-        let whole = format!("{}{}", spellings.assignments, spellings.raw);
+        let is_whole = |words: &str| words.strip_prefix(&*spellings.assignments) == Some(&*spellings.raw);
         let are_harmless = program.assignments.iter().all(is_harmless);
         self.allowing(|pattern| match pattern {
             CommandPattern::Any => true,
             CommandPattern::Exact(words) => {
-                **words == *whole || (are_harmless && spellings.exact.iter().any(|text| **words == **text))
+                is_whole(words) || (are_harmless && spellings.exact.iter().any(|text| **words == **text))
             }
             _ => false,
         })
