@@ -17,7 +17,7 @@
 //! root only; Claude Code looks at the root of the repository, too.
 //!
 //! Every key, with its type, default and layers, stands on the page `docs/spec/settings.md`, whose tables are tests;
-//! [`schema`] says the same to editors.
+//! [`schema()`] says the same to editors.
 //!
 //! # How it is merged
 //!

@@ -1,3 +1,5 @@
+//! Lines of which it is known whether they only read, and what.
+
 use super::*;
 use crate::shell::{self, Reading, Shell};
 

@@ -1,4 +1,5 @@
 //! What a line runs, level by level: a table of lines, each with the programs that are found and how.
+#![forbid(unsafe_code)]
 
 mod directories;
 mod found;

@@ -1,4 +1,5 @@
 //! Which removals ask: a table of lines, each with what is critical in it or outside.
+#![forbid(unsafe_code)]
 
 mod laws;
 mod table;

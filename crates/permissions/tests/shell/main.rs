@@ -1,4 +1,5 @@
 //! The reader of shell lines, as its callers see it.
+#![forbid(unsafe_code)]
 
 mod bypass;
 mod commands;
