@@ -18,7 +18,6 @@ const ALONE: &[&str] = &[
     "-empty",
     "-executable",
     "-false",
-    "-follow",
     "-ls",
     "-mount",
     "-nogroup",
@@ -81,7 +80,8 @@ pub(super) fn reads(words: &[Word]) -> Option<Reads> {
     let values: Vec<&str> = words.iter().map(|word| word.value.as_deref()).collect::<Option<_>>()?;
     let mut reads = Reads::default();
     let mut at = 1;
-    while matches!(values.get(at), Some(&("-H" | "-L" | "-P"))) {
+    // Not `-L` and `-H`, which follow links out of the directories that are worked in.
+    while values.get(at) == Some(&"-P") {
         at += 1;
     }
     while values.get(at).is_some_and(|word| !word.starts_with('-') && !matches!(*word, "!" | "(" | ")" | ","))

@@ -232,7 +232,7 @@ fn find() {
             "find",
             "find . -name x -exec grep -l y {} +",
             "find . -exec cat {} \\;",
-            "find -L . -newer x",
+            "find -P . -newer x",
         ],
         true,
     );
@@ -249,6 +249,8 @@ fn find() {
             "find . -unknown",
             "find . -exec rm {}",
             "find $D",
+            "find -L . -exec cat {} \\;",
+            "find . -follow",
         ],
         false,
     );

@@ -78,3 +78,28 @@ fn what_is_not_read_is_never_allowed_by_a_rule() {
         Session::sandboxed().check(line, "asks");
     }
 }
+
+#[test]
+fn where_case_makes_no_difference_it_hides_nothing() {
+    use crate::fixture::path;
+    use palisade_permissions::{List, PermissionRule, Rule, RuleAnchor};
+    use palisade_policy::Origin;
+    let anchor = RuleAnchor {
+        working_directory: path("/w/proj"),
+        source: None,
+        home: Some(path("/home/u")),
+        folds_case: true,
+    };
+    let rule = |text: &str| PermissionRule {
+        rule: Rule::parse(text, List::Deny, &anchor).expect("a rule of a test"),
+        origin: Origin::builtin("permissions", text),
+    };
+    let mut session = Session { folds_case: true, ..Session::new() };
+    session.rules.deny = vec![rule("Read(Secrets/**)"), rule("Bash(rm *)")];
+    for line in ["cat secrets/x", "cat SECRETS/x", "cat sub/sECRETS/x", "RM x", "/bin/Rm x"] {
+        session.check(line, "deny");
+    }
+    session.check("rmdir .GIT", "ask a person");
+    session.check("echo x > .GIT/config", "ask");
+    session.clone().mode(Mode::AcceptEdits).check("touch .Npmrc", "ask");
+}
