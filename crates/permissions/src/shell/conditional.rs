@@ -3,7 +3,7 @@
 //! Refused: line breaks, `-v` and `-R` (they evaluate a subscript), numeric tests of anything that may be more than a
 //! number, and regular expressions with parentheses or bars.
 
-use super::data::is_number;
+use super::data::{is_arithmetic, is_number};
 use super::reader::{Reader, Result, ends_word, is_blank};
 use super::word::Kind;
 use super::{Reason, Shell, Word};
@@ -108,10 +108,7 @@ impl Reader<'_> {
     fn evaluate(&mut self, word: &Word) -> Result<()> {
         let raw = word.raw.trim_matches('"');
         let counts = matches!(raw, "$#" | "$?" | "$$");
-        if counts
-            || raw.starts_with("$((") && raw.ends_with("))")
-            || word.value.as_deref().is_some_and(is_number)
-        {
+        if counts || is_arithmetic(raw) || word.value.as_deref().is_some_and(is_number) {
             return Ok(());
         }
         match raw.strip_prefix('$').map(|name| name.trim_start_matches('{').trim_end_matches('}')) {

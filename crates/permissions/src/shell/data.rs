@@ -125,9 +125,8 @@ impl Facts {
 
     fn is_numeric(&self, word: &Word) -> bool {
         let raw = word.raw.trim_matches('"');
-        let arithmetic = raw.starts_with("$((") && raw.ends_with("))") && raw.matches("$((").count() == 1;
         let known = raw.strip_prefix('$').is_some_and(|name| self.is_number(name));
-        arithmetic
+        is_arithmetic(raw)
             || known
             || matches!(raw, "$#" | "$?" | "$$" | "$!")
             || word.value.as_deref().is_some_and(is_number)
@@ -154,8 +153,13 @@ impl Facts {
 
     /// A command that takes variables by name: none may be more than a name, all may be given data.
     fn note_names(&mut self, command: &str, arguments: &[Word]) -> Result<()> {
-        if command == "printf" {
-            return self.note_printf(arguments);
+        let names_variable =
+            |argument: &Word| argument.value.as_deref().is_none_or(|value| value.starts_with("-p"));
+        match command {
+            "printf" => return self.note_printf(arguments),
+            "wait" if !arguments.first().is_some_and(is_option) => return Ok(()),
+            "wait" if !arguments.iter().any(names_variable) => return Ok(()),
+            _ => {}
         }
         if matches!(command, "declare" | "typeset" | "local" | "export" | "readonly")
             && arguments.iter().any(changes_type)
@@ -204,6 +208,9 @@ impl Facts {
         let mut was_data = false;
         for argument in arguments {
             let is_data = argument.flags.dynamic && !self.is_numeric(argument);
+            if may_match_option(argument) {
+                return Err(Reason::DataAsCode);
+            }
             if names_variable && (argument.value.is_none() || holds_subscript(argument)) {
                 return Err(Reason::DataAsCode);
             }
@@ -228,6 +235,22 @@ impl Facts {
 pub(super) fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     !digits.is_empty() && digits.len() < 19 && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a word is one `$((…))` and nothing else, so that it becomes a number.
+pub(super) fn is_arithmetic(raw: &str) -> bool {
+    let inner = raw.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))"));
+    let mut open = 0;
+    inner.is_some_and(|inner| {
+        inner.bytes().all(|byte| {
+            match byte {
+                b'(' => open += 1,
+                b')' => open -= 1,
+                _ => {}
+            }
+            open >= 0 && !matches!(byte, b'"' | b'\\' | b'\'' | b'`' | b'[')
+        })
+    }) && open == 0
 }
 
 /// The words behind `builtin` and `command`, which run the shell's own commands.
@@ -260,6 +283,18 @@ fn holds_subscript(argument: &Word) -> bool {
     let text = argument.value.as_deref().unwrap_or(&argument.raw);
     text.find('[')
         .is_some_and(|at| text[at..].contains("$(") || text[at..].contains('`') || text[at..].contains("${"))
+}
+
+/// Whether a word may be an option: it is one, or is not known.
+fn is_option(argument: &Word) -> bool {
+    argument.value.as_deref().map_or(argument.flags.splits, |value| value.starts_with('-'))
+}
+
+/// Whether a file that is called `-v` or `-R` may come of a pattern.
+fn may_match_option(argument: &Word) -> bool {
+    let raw = &argument.raw;
+    let starts = raw.starts_with(['*', '?', '[', '-', '{', '"', '\'']);
+    argument.flags.glob && starts && raw.ends_with(['*', '?', ']', 'v', 'R', '}', '"', '\''])
 }
 
 /// Options of `declare` and its like that make a variable evaluate what it is given.

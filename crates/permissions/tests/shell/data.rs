@@ -33,6 +33,9 @@ fn arithmetic_over_data() {
         "f() { x=1; }; echo $((x))",
         "echo $((x))",
         "echo $((a[1]))",
+        r#"x="$((1))+a[\$(rm prey)]+((1))"; echo $((x))"#,
+        r#"x="$((1))+a+((1))"; echo $((x))"#,
+        r#"[[ "$((1))+a+((1))" -eq 1 ]]"#,
         "set -- 'a[$(rm prey)]'; local x=1; export x=$y; x=1; echo $((x))",
         "let 'a[$(rm prey)]'",
     ] {
@@ -93,6 +96,9 @@ fn names_with_subscripts() {
         "for RANDOM in $x; do a; done",
         "x='-v'; [ $x 'a[$(rm prey)]' ]",
         "[ \"$x\" \"$y\" ]",
+        "[ * ]",
+        "wait -n -p \"$x\"",
+        "wait $x 1",
         "set -x; PS4='$(rm prey)'; ls",
         "PS4=$x; set -x; ls",
     ] {
@@ -132,6 +138,9 @@ fn names_without() {
         "grep 'a[$(x)]' f",
         "PS1='$ '",
         "wait",
+        "sleep 1 & pid=$!; wait \"$pid\"",
+        "wait -n",
+        "[ -f *.c ]",
     ] {
         assert_eq!(reason(line), None, "{line}");
     }

@@ -131,7 +131,7 @@ fn has_same_words_behind(rest: &[Word], excess: &[&Word], theirs: &[Text], text:
 }
 
 fn has_value(word: &Word, value: &str) -> bool {
-    word.value.as_deref().is_none_or(|ours| ours == value)
+    word.flags.expanded && word.value.as_deref().is_none_or(|ours| ours == value)
 }
 
 fn is_same_word(ours: &Word, theirs: &Text, raw: &str) -> bool {
