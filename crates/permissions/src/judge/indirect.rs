@@ -90,6 +90,19 @@ fn names_special(words: &[Word]) -> bool {
     })
 }
 
+/// Whether a command only steers the shell that runs the line: where it goes on, how strict it is.
+pub(super) fn only_steers(program: &Program) -> bool {
+    let Some((_, words)) = program.words.split_first() else { return false };
+    let are_certain = words.iter().all(|word| word.value.is_some());
+    let is_option = |word: &Word| matches!(word.value.as_deref(), Some(v) if v.starts_with(['-', '+']) || v == "pipefail");
+    are_certain
+        && match program.name.as_deref() {
+            Some("break" | "continue" | "exit" | "return" | "shift" | "wait") => true,
+            Some("set") => !words.is_empty() && words.iter().all(is_option) && !sets_options(words),
+            _ => false,
+        }
+}
+
 /// `set -a`, `set -k`, and `set -o` with anything but what only makes a script stricter.
 fn sets_options(words: &[Word]) -> bool {
     let values: Option<Vec<&str>> = words.iter().map(|word| word.value.as_deref()).collect();

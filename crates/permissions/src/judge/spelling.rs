@@ -36,10 +36,17 @@ pub(super) fn spell(programs: &[Program]) -> Vec<Spellings> {
     let words: usize = programs.iter().map(|program| program.words.len()).sum();
     let has_too_many =
         |program: &Program| program.is_cut() || (words > MOST_WORDS && program.words.len() > WORDS_LEFT);
-    programs
-        .iter()
-        .map(|program| if has_too_many(program) { Spellings::cut(program) } else { Spellings::of(program) })
-        .collect()
+    let mut spelled: Vec<Spellings> = Vec::with_capacity(programs.len());
+    for program in programs {
+        let mut next = if has_too_many(program) { Spellings::cut(program) } else { Spellings::of(program) };
+        // One that is spelled as the one before it meets the same rules.
+        let is_same = |last: &Spellings| last.raw == next.raw && last.assignments == next.assignments;
+        if next.is_cut && spelled.last().is_some_and(|last| last.is_cut && is_same(last)) {
+            next.broad.clear();
+        }
+        spelled.push(next);
+    }
+    spelled
 }
 
 impl Spellings {

@@ -628,3 +628,55 @@ fn the_mode_auto_leaves_broad_rules_out() {
         .mode(Mode::Auto)
         .check("npm run build && cargo test x", "allow");
 }
+
+#[test]
+fn what_only_steers_the_shell_needs_no_rule() {
+    let session = Session::new().allow(&["Bash(npm test *)"]);
+    let lines = [
+        "npm test || exit 1",
+        "set -e; npm test",
+        "set -euo pipefail\nnpm test",
+        "for x in a b; do npm test && break; done",
+        "npm test & wait",
+    ];
+    all(&session, &lines, "allow");
+    all(
+        &session,
+        &["set -a; npm test", "set -k; npm test", "set -o posix; npm test", "set -- x; npm test", "exit $X"],
+        "ask",
+    );
+}
+
+#[test]
+fn what_could_change_the_program_of_a_later_command_is_not_passed_over() {
+    let session = Session::new().allow(&["Bash(npm test *)"]);
+    let lines = [
+        "for PATH in ./evil; do npm test; done",
+        "read PATH < x; npm test",
+        "printf -v PATH x; npm test",
+        "npm() { evil; }; npm test",
+        "alias npm=evil; npm test",
+        "unset PATH; npm test",
+        "IFS=x; npm test",
+        "BASH_ENV=x; npm test",
+        "let PATH=1; npm test",
+        "cd /evil && npm test",
+        "export PATH=x; npm test",
+    ];
+    all(&session, &lines, "asks");
+    all(&Session::sandboxed(), &lines[..4], "asks");
+}
+
+#[test]
+fn an_input_that_shows_a_variable_is_no_mere_reading() {
+    all(
+        &Session::new(),
+        &["cat <<E\n$SECRET\nE", "cat <<< $SECRET", "cat <<< \"$SECRET\"", "cat < /etc/passwd"],
+        "ask",
+    );
+    all(
+        &Session::new(),
+        &["cat <<'E'\n$x\nE", "cat <<E\nx\nE", "cat <<< x", "cat < x", "cat < /dev/null"],
+        "allow",
+    );
+}

@@ -6,11 +6,12 @@
 use super::Lines;
 use crate::judge::access::{Touch, edits};
 use crate::judge::breadth::{EXACT_ONLY, is_broad};
+use crate::judge::indirect::only_steers;
 use crate::judge::place::{Place, place_of};
 use crate::judge::{Answer, Answerer, By, Call, Found, Reason, Verdict, names_tool, remedy};
 use crate::program::{self, Operands, Program, Reach, Role};
 use crate::protected::is_protected;
-use crate::shell::{self, Assignment, Redirection};
+use crate::shell::{self, Assignment, Redirection, RedirectionOperator};
 use crate::variables::{is_safe, is_special};
 use crate::{CommandPattern, Mode, Pattern, PermissionRule, RuleSet, read_only};
 use palisade_policy::{AbsPath, Access};
@@ -156,6 +157,9 @@ impl<'a> Lines<'a, '_> {
         if self.only_reads(at, program, name) {
             return By::Reading;
         }
+        if only_steers(program) {
+            return By::Nature;
+        }
         if self.context.mode == Mode::AcceptEdits && program.role == Role::Last {
             let may_edit = |touch: &Touch| self.is_inside(&touch.place, true);
             if edits(program, self.context).is_some_and(|touches| touches.iter().all(may_edit)) {
@@ -219,11 +223,18 @@ impl<'a> Lines<'a, '_> {
         program.words.iter().take(own).skip(1).all(is_known) && reads.is_some_and(|reads| reads.only_text)
     }
 
+    /// Whether an input shows nothing from outside of the directories that are worked in, nor what a variable holds.
     fn is_readable_input(&self, redirection: &Redirection, program: &Program) -> bool {
-        let free = redirection.target.value.as_deref() == Some("/dev/null");
-        !redirection.operator.reads()
-            || free
-            || self.is_readable(&place_of(&redirection.target, None, program, self.context))
+        let target = &redirection.target;
+        match redirection.operator {
+            RedirectionOperator::HereDocument => target.flags.quoted || !self.line.contains('$'),
+            RedirectionOperator::HereString => target.value.is_some(),
+            operator if !operator.reads() => true,
+            _ => {
+                target.value.as_deref() == Some("/dev/null")
+                    || self.is_readable(&place_of(target, None, program, self.context))
+            }
+        }
     }
 
     fn is_readable(&self, place: &Place) -> bool {
