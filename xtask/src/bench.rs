@@ -13,6 +13,7 @@
 //! Questions to the rules need no sandbox. They are measured by another example of the tests, and have budgets
 //! in microseconds.
 
+mod curve;
 mod memory;
 mod rules;
 mod subject;
@@ -34,6 +35,8 @@ const BATCHES: usize = 5;
 const WARM_UP: usize = 2;
 /// Where bare bubblewrap stands among the subjects.
 const BARE: usize = 1;
+/// And where `palisade run` does.
+const PALISADE: usize = 2;
 /// What `palisade run` may take, in times of bare bubblewrap.
 const PROGRAM_BUDGET: f64 = 1.6;
 /// What one more command on a live sandbox may take, in times of bare bubblewrap.
@@ -49,6 +52,7 @@ pub(crate) fn bench(arguments: &[OsString]) -> Result<ExitCode> {
     let measured = measure(&subjects, &library, runs)?;
     print_times(&subjects, &measured);
     print_memory(&subjects, &measured)?;
+    curve::print(&folder, &subjects[PALISADE], &subjects[BARE])?;
     rules::Rules::build()?.print()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -21,6 +21,14 @@ pub(super) struct Subject {
 }
 
 impl Subject {
+    /// The same with more options.
+    pub(super) fn with(&self, options: impl IntoIterator<Item = OsString>) -> Self {
+        let (mark, words) =
+            self.words.split_last().map_or((None, &[][..]), |(mark, words)| (Some(mark), words));
+        let words = words.iter().cloned().chain(options).chain(mark.cloned()).collect();
+        Subject { name: self.name, words, folder: self.folder.clone() }
+    }
+
     /// `command`, run this way.
     pub(super) fn command(&self, command: &[&str]) -> Command {
         let mut words =
@@ -43,21 +51,27 @@ impl Folder {
         Ok(folder)
     }
 
-    fn work(&self) -> PathBuf {
+    pub(super) fn work(&self) -> PathBuf {
         self.0.join("work")
+    }
+
+    /// Where the settings that deny files are.
+    pub(super) fn denied(&self) -> PathBuf {
+        self.0.join("denied")
     }
 
     fn temporary(&self) -> PathBuf {
         self.0.join("temporary")
     }
 
-    fn hidden(&self, is_folder: bool) -> PathBuf {
+    pub(super) fn hidden(&self, is_folder: bool) -> PathBuf {
         self.0.join(if is_folder { "hidden-folder" } else { "hidden-file" })
     }
 
     fn furnish(&self) -> std::io::Result<()> {
         fs::create_dir(self.work())?;
         fs::create_dir(self.temporary())?;
+        fs::create_dir(self.denied())?;
         fs::create_dir(self.hidden(true))?;
         fs::write(self.hidden(false), "")?;
         for is_folder in [true, false] {
@@ -122,9 +136,12 @@ fn proc_binds(folder: &Folder) -> std::io::Result<Vec<(PathBuf, PathBuf)>> {
     let mut binds = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let entry = entry?;
+        // A process may have ended by now.
+        if entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit) {
+            continue;
+        }
         let (metadata, at) = (entry.metadata()?, entry.path());
-        let is_process = entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
-        if is_process || metadata.is_symlink() {
+        if metadata.is_symlink() {
             continue;
         }
         let mode = metadata.permissions().mode();
