@@ -71,13 +71,8 @@ impl Options {
             credentials: CredentialOptions::read(sandbox.section("credentials")),
             permissions: PermissionOptions::default(),
         };
-        for (key, path, why) in [
-            ("bwrapPath", &options.bwrap_path, "the bwrap that is found where only root can write is used"),
-            ("socatPath", &options.socat_path, "no socat is needed"),
-        ] {
-            if path.is_some() {
-                sandbox.warn_at_key(key, WarningKind::LeftOut { why });
-            }
+        if options.socat_path.is_some() {
+            sandbox.warn_at_key("socatPath", WarningKind::LeftOut { why: "no socat is needed" });
         }
         sandbox.finish();
         options

@@ -73,7 +73,6 @@ fn what_counts_depends_on_the_layer() {
         |path: &str, layer| print(&fixture, check(text.into(), &fixture.abs(path), layer, &fixture.places));
     assert_snapshot!(check(MANAGED, Layer::Managed), @r#"
     error: /etc/claude-code/managed-settings.json:1:61: sandbox.filesystem.allowRead: ".": is relative, and an administrator's file has no directory to start at; write the full path, or ~/
-    warning: /etc/claude-code/managed-settings.json:1:68: sandbox.bwrapPath: left out: the bwrap that is found where only root can write is used
     "#);
     assert_snapshot!(check(USER, Layer::User), @r#"
     warning: /home/.claude/settings.json:1:61: sandbox.filesystem.allowRead: "." means /home/.claude in this file, not the project
