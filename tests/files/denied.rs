@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 
 const READ_ONLY: &str = "Read-only file system";
+const DENIED: &str = "Permission denied";
 const BUSY: &str = "Device or resource busy";
 const OTHER_DEVICE: &str = "Invalid cross-device link";
 
@@ -125,7 +126,7 @@ fn an_option_protects_as_a_settings_file_does() {
 fn a_missing_path_cannot_be_made_and_leaves_no_trace() {
     let missing = json!({ "denyWrite": ["later.conf", "a/b/later.conf", "a/x/y/z", "p/q/r.conf"] });
     for (line, said) in [
-        ("echo evil > later.conf", READ_ONLY),
+        ("echo evil > later.conf", DENIED),
         ("mkdir later.conf", "File exists"),
         ("ln -s keep later.conf", "File exists"),
         ("ln -sf keep later.conf", BUSY),
@@ -140,7 +141,7 @@ fn a_missing_path_cannot_be_made_and_leaves_no_trace() {
             "python3 -c \"import os; os.open('later.conf', os.O_CREAT | os.O_EXCL | os.O_WRONLY)\"",
             "File exists",
         ),
-        ("echo evil > a/b/later.conf", READ_ONLY),
+        ("echo evil > a/b/later.conf", DENIED),
         ("mv a/b a/c", BUSY),
         ("mkdir -p a/x/y", "Not a directory"),
         ("mkdir a/x", "File exists"),

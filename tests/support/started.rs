@@ -33,6 +33,12 @@ impl Started {
         self.first.trim_end_matches('\n')
     }
 
+    /// Kills the `palisade` that runs it, which cannot clear anything away then.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
     /// Lets it go on to its end: the exit status, and what it printed after the first line.
     pub fn end(mut self) -> (Option<i32>, String) {
         drop(self.child.stdin.take());

@@ -80,6 +80,12 @@ pub(crate) fn scene(
     Ok(Scene { places, root, working_directory })
 }
 
+/// Where a user's settings lie besides the home directory, for no command to write.
+pub(crate) fn settings_directories() -> Vec<PathBuf> {
+    let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|value| !value.is_empty());
+    named.into_iter().map(PathBuf::from).collect()
+}
+
 fn directory_failed(what: &str, error: &std::io::Error) -> Failure {
     Failure::new("SANDBOX_DIRECTORY", format!("{what}: {error}"))
 }

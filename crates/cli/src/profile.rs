@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, print, say};
 use crate::options::{BackendOption, ProfileOptions};
-use crate::policy::{InForce, in_force};
+use crate::policy::{InForce, in_force, settings_directories};
 use palisade::{Backend, Command, Entry, Options, Request, Sandbox};
 use palisade_policy::Policy;
 
@@ -34,7 +34,12 @@ pub(crate) fn for_show(in_force: InForce) -> Result<(Sandbox, Request), Failure>
     let InForce { loaded, root, working_directory, .. } = in_force;
     let entry = Entry::this_program().map_err(|error| Failure::new("SANDBOX_LAUNCH", error))?;
     let policy = Policy { fail_if_unavailable: false, ..loaded.policy };
-    let sandbox = Sandbox::create(Options { policy, roots: vec![root.clone()], entry: Some(entry) })?;
+    let sandbox = Sandbox::create(Options {
+        policy,
+        roots: vec![root.clone()],
+        entry: Some(entry),
+        settings_directories: settings_directories(),
+    })?;
     let request = Request {
         working_directory: Some(working_directory),
         ..Request::new(Command::Argv(Vec::new()), root)

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, SANDBOX_FAILED, say};
 use crate::json::{self, JsonOutput};
 use crate::options::RunOptions;
-use crate::policy::{InForce, in_force};
+use crate::policy::{InForce, in_force, settings_directories};
 use crate::signals::{Received, Signals};
 use crate::terminal::Terminal;
 use nix::sys::signal::SigSet;
@@ -45,8 +45,12 @@ fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
     let signals = Signals::block().map_err(|error| failed("blocking signals", error.into()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed("starting the runtime", error))?;
-    let sandbox =
-        Sandbox::create(Options { policy: loaded.policy, roots: vec![root.clone()], entry: Some(entry) })?;
+    let sandbox = Sandbox::create(Options {
+        policy: loaded.policy,
+        roots: vec![root.clone()],
+        entry: Some(entry),
+        settings_directories: settings_directories(),
+    })?;
     let request = Request {
         working_directory: Some(working_directory),
         streams: [Stream::Inherit; 3],

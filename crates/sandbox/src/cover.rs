@@ -1,8 +1,25 @@
-//! Covers: empty read-only files that stand where a rule protects a path and nothing is.
+//! Covers: stand-ins where a rule protects a path and nothing is.
 //!
 //! bubblewrap mounts on what exists. A missing protected file therefore gets an empty stand-in on the host
 //! while a command runs, over which the sandbox binds it read-only: the command cannot write, rename or
 //! remove it, nor make anything below it. Afterwards it is removed.
+//!
+//! # What a stand-in is
+//!
+//! Mostly a *socket* without any permission. git lists, adds, stashes and cleans regular files, links and
+//! directories, and passes over everything else in silence (tried with `status`, `add -A`, `stash -u`, `clean -fdx`,
+//! `diff HEAD`, `commit`): so neither the command's git nor the user's own ever sees one, without any exclude rule.
+//! Whoever opens it, to read or to write, is told `Permission denied`; whoever looks for something below it, that
+//! there is nothing. An empty regular file was tried too, and is an untracked file to git; an empty directory makes
+//! `git clean` and `git stash -u` fail; a device does what a socket does, but only root can make one.
+//!
+//! An empty read-only *file* where programs read the very path at each start and take a refusal for an error: in the
+//! home directory, and for git's own `config`.
+//!
+//! # What is removed instead
+//!
+//! A few files change what git does by their mere presence (`commondir`). Where such a one is missing nothing stands
+//! in: it is on the list while the command runs, and what has come to stand there is removed when it is over.
 //!
 //! # Counting
 //!
@@ -13,8 +30,11 @@
 //! the next start removes what is listed in an entry that nobody holds.
 //!
 //! An entry lists a path before its cover is made, so that no kill leaves a cover that is not listed. A cover
-//! is an empty file without any write permission at a listed path; what has become anything else, because the
-//! user has written, replaced or opened it up meanwhile, is the user's and stays.
+//! is an empty file without any write permission, or a socket without any, at a listed path; what has become anything
+//! else, because the user has written, replaced or opened it up meanwhile, is the user's and stays.
+//!
+//! What is to be removed is removed at the end of *each* command that found it missing, not of the last: nobody has
+//! reason to keep it.
 //!
 //! # What an attacker controls
 //!
@@ -39,7 +59,7 @@ mod registry;
 
 use palisade_policy::AbsPath;
 use registry::Registry;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 /// Why a path could not be covered.
@@ -77,23 +97,42 @@ static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| {
     Arc::new(Registry::new(&base))
 });
 
+/// What stands in for a missing file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StandIn {
+    /// A socket, which git does not see.
+    Socket,
+    /// An empty file, which every program can read.
+    File,
+}
+
+/// What is wanted at missing paths while a command runs. Each is missing, or a cover or unwanted already, in a
+/// directory that exists and without links on the way.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// Paths that something must stand in for.
+    pub(crate) covers: BTreeMap<AbsPath, StandIn>,
+    /// Paths that nothing may be left at.
+    pub(crate) unwanted: BTreeSet<AbsPath>,
+}
+
 /// Covers that stand while this value lives. The command must be dead when it goes.
 #[derive(Debug)]
 pub(crate) struct Covers {
     registry: Arc<Registry>,
     directories: Vec<AbsPath>,
+    unwanted: Vec<AbsPath>,
 }
 
 impl Covers {
-    /// Covers `paths`: each missing, or a cover already, in a directory that exists and without links on the
-    /// way.
+    /// Has what is wanted stand.
     ///
-    /// When something real stands at one of them, nothing is held and the caller should resolve again. The
+    /// When something real stands at one of the paths, nothing is held and the caller should resolve again. The
     /// registry, if it exists, stays as long as the covers do, even where there are none; with `with_registry` it
     /// exists from now on. A sandbox that has it bound needs that: looking whether it exists is not enough, since
     /// another process may remove and make it once more before it is bound.
-    pub(crate) fn hold(paths: &[AbsPath], with_registry: bool) -> Result<Self, CoverError> {
-        let mut covers = Self::hold_in(&REGISTRY, paths)?;
+    pub(crate) fn hold(wanted: &Wanted, with_registry: bool) -> Result<Self, CoverError> {
+        let mut covers = Self::hold_in(&REGISTRY, wanted)?;
         if with_registry {
             covers.keep_registry()?;
         }
@@ -106,24 +145,22 @@ impl Covers {
         Ok(())
     }
 
-    fn hold_in(registry: &Arc<Registry>, paths: &[AbsPath]) -> Result<Self, CoverError> {
-        let mut by_directory: BTreeMap<AbsPath, Vec<&AbsPath>> = BTreeMap::new();
-        for path in paths {
-            let directory = path.parent().ok_or_else(|| CoverError::Exists(path.clone()))?;
-            by_directory.entry(directory).or_default().push(path);
-        }
-        let mut covers = Covers { registry: Arc::clone(registry), directories: Vec::new() };
+    fn hold_in(registry: &Arc<Registry>, wanted: &Wanted) -> Result<Self, CoverError> {
+        let mut covers =
+            Covers { registry: Arc::clone(registry), directories: Vec::new(), unwanted: Vec::new() };
+        let by_directory = by_directory(wanted)?;
         if by_directory.is_empty() && registry.exists()? {
             // A sandbox may have the registry bound read-only. Removed on the host, it would be unbound
             // there.
             covers.keep_registry()?;
         }
-        for (directory, paths) in by_directory {
+        for (directory, here) in by_directory {
             let entry = registry.enter(&directory)?;
-            let stand = entry.stand(&directory, &paths);
+            let stand = entry.stand(&directory, &here);
             // Even where that failed: it is left again when `covers` goes.
             covers.directories.push(directory);
             stand?;
+            covers.unwanted.extend(here.unwanted);
         }
         Ok(covers)
     }
@@ -138,6 +175,12 @@ impl Covers {
         REGISTRY.is_cover(path)
     }
 
+    /// Whether what stands at `path` is there only until a command that runs is over: to a resolver, the path is
+    /// missing.
+    pub(crate) fn is_unwanted(path: &AbsPath) -> bool {
+        REGISTRY.is_unwanted(path)
+    }
+
     /// Removes the covers of processes that were killed. Failures are warnings.
     pub(crate) fn sweep() {
         REGISTRY.sweep();
@@ -149,8 +192,22 @@ impl Covers {
     }
 }
 
+/// What is wanted in each directory, the path first.
+fn by_directory(wanted: &Wanted) -> Result<BTreeMap<AbsPath, Wanted>, CoverError> {
+    let parent = |path: &AbsPath| path.parent().ok_or_else(|| CoverError::Exists(path.clone()));
+    let mut all: BTreeMap<AbsPath, Wanted> = BTreeMap::new();
+    for (path, stand_in) in &wanted.covers {
+        all.entry(parent(path)?).or_default().covers.insert(path.clone(), *stand_in);
+    }
+    for path in &wanted.unwanted {
+        all.entry(parent(path)?).or_default().unwanted.insert(path.clone());
+    }
+    Ok(all)
+}
+
 impl Drop for Covers {
     fn drop(&mut self) {
+        self.unwanted.iter().for_each(entry::remove_unwanted);
         for directory in &self.directories {
             self.registry.leave(directory);
         }
@@ -163,6 +220,16 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::Path;
+
+    /// Sockets for names with a dot, files for the others.
+    fn wanted(paths: &[AbsPath]) -> Wanted {
+        let is_hidden = |path: &AbsPath| path.file_name().is_some_and(|name| name.starts_with(b"."));
+        let stand_in = |path: &AbsPath| if is_hidden(path) { StandIn::Socket } else { StandIn::File };
+        Wanted {
+            covers: paths.iter().map(|path| (path.clone(), stand_in(path))).collect(),
+            unwanted: BTreeSet::new(),
+        }
+    }
 
     fn stands(path: &AbsPath) -> bool {
         path.as_path().symlink_metadata().is_ok()
@@ -193,7 +260,7 @@ mod tests {
         fn hold(&self, process: &Arc<Registry>, names: &[&str]) -> Result<Covers, CoverError> {
             let paths: Vec<AbsPath> =
                 names.iter().map(|name| self.path("project").join(name).expect("no NUL")).collect();
-            Covers::hold_in(process, &paths)
+            Covers::hold_in(process, &wanted(&paths))
         }
 
         fn exists(&self, name: &str) -> bool {
@@ -211,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cover_is_an_empty_file_that_goes_again() {
+    fn a_cover_is_an_empty_file_or_a_socket_that_goes_again() {
         let scene = Scene::new();
         let process = scene.process();
         let names = [".bashrc", ".claude/settings.json", ".claude/hooks", "new\nline\u{1f600}"];
@@ -219,7 +286,10 @@ mod tests {
         for name in names {
             let path = scene.path("project").join(name).expect("no NUL");
             let metadata = fs::symlink_metadata(path.as_path()).expect("stands");
-            assert!(metadata.is_file() && metadata.len() == 0 && metadata.mode() & 0o222 == 0, "{path}");
+            let is_socket = metadata.mode() & 0o170_777 == 0o140_000;
+            assert_eq!(is_socket, path.file_name().expect("no root").starts_with(b"."), "{path}");
+            assert!(is_socket || metadata.is_file() && metadata.len() == 0, "{path}");
+            assert_eq!(metadata.mode() & 0o222, 0, "{path}");
             assert!(process.is_cover(&path) && scene.process().is_cover(&path), "{path}");
         }
         drop(covers);
@@ -297,6 +367,65 @@ mod tests {
         drop(covers);
         assert!(["written", "opened", "replaced"].iter().all(|name| scene.exists(name)));
         assert!(!scene.exists("removed") && !scene.exists("kept"));
+    }
+
+    fn unwanted(scene: &Scene, name: &str) -> (AbsPath, Wanted) {
+        let path = scene.path("project").join(name).expect("no NUL");
+        (path.clone(), Wanted { unwanted: [path].into(), ..Wanted::default() })
+    }
+
+    #[test]
+    fn what_a_command_makes_where_it_is_unwanted_goes_with_the_command() {
+        let scene = Scene::new();
+        let process = scene.process();
+        let (path, wanted) = unwanted(&scene, "commondir");
+        for make in [
+            |path: &Path| fs::write(path, "../evil"),
+            |path: &Path| symlink("/", path),
+            |path: &Path| fs::create_dir_all(path.join("a/b")),
+            |_: &Path| Ok(()),
+        ] {
+            let covers = Covers::hold_in(&process, &wanted).expect("missing");
+            make(path.as_path()).expect("writable");
+            assert!(process.is_unwanted(&path));
+            drop(covers);
+            scene.assert_nothing_left();
+        }
+    }
+
+    /// To a command that starts while another one runs, what that one made is not there either.
+    #[test]
+    fn what_is_unwanted_already_is_nobodys() {
+        let scene = Scene::new();
+        let (path, wanted) = unwanted(&scene, "commondir");
+        let first = Covers::hold_in(&scene.process(), &wanted).expect("missing");
+        fs::write(path.as_path(), "../evil").expect("writable");
+        let second = Covers::hold_in(&scene.process(), &wanted).expect("as good as missing");
+        drop(first);
+        assert!(!stands(&path));
+        fs::write(path.as_path(), "../evil").expect("writable");
+        drop(second);
+        scene.assert_nothing_left();
+    }
+
+    #[test]
+    fn what_stood_before_is_the_users() {
+        let scene = Scene::new();
+        let (path, wanted) = unwanted(&scene, "commondir");
+        fs::write(path.as_path(), "../other").expect("writable");
+        let held = Covers::hold_in(&scene.process(), &wanted);
+        assert!(matches!(held, Err(CoverError::Exists(at)) if at == path));
+        assert!(stands(&path));
+    }
+
+    #[test]
+    fn what_is_unwanted_of_the_dead_is_swept() {
+        let scene = Scene::new();
+        let (path, _) = unwanted(&scene, "commondir");
+        leave_behind(&scene, &[b"\0-", path.as_bytes(), b"\0"].concat());
+        fs::write(path.as_path(), "../evil").expect("writable");
+        scene.process().sweep();
+        scene.assert_nothing_left();
     }
 
     #[test]
@@ -426,7 +555,7 @@ mod tests {
                 .collect()
         };
         for _ in 0..times {
-            let covers = Covers::hold_in(registry, paths).expect("can be covered");
+            let covers = Covers::hold_in(registry, &wanted(paths)).expect("can be covered");
             let before = inodes();
             std::thread::yield_now();
             assert_eq!(inodes(), before);
@@ -480,7 +609,7 @@ mod tests {
                 .map(|name| base.join("project").and_then(|p| p.join(name)).expect("no NUL"));
             let registry = Arc::new(Registry::new(&base));
             hold_many_times(&registry, &paths, 10);
-            let covers = Covers::hold_in(&registry, &paths).expect("can be covered");
+            let covers = Covers::hold_in(&registry, &wanted(&paths)).expect("can be covered");
             println!("\nholding");
             std::io::stdin().read_to_end(&mut Vec::new()).expect("readable");
             assert!(paths.iter().all(stands), "stands until the end");

@@ -30,6 +30,7 @@ mod prepared;
 mod probe;
 mod process;
 mod profile;
+mod protected;
 mod report;
 mod request;
 mod resolve;

@@ -6,14 +6,18 @@
 //! can write; a deny holds where its link leads. What the resolver cannot find out
 //! it treats as the stricter case or refuses, naming the rule.
 
+mod names;
+mod protect;
 mod real;
 mod walk;
 
 pub use real::real_path;
 
-use crate::cover::Covers;
+use crate::cover::{Covers, StandIn, Wanted};
 use crate::error::Error;
+use crate::protected::Owner;
 use crate::scratch::Scratch;
+use names::Linked;
 use palisade_policy::{
     AbsPath, Access, Confinement, Effect, FileRule, FileSets, Node, Origin, PathPattern, Policy,
 };
@@ -37,8 +41,8 @@ pub(crate) struct Places {
 #[derive(Debug)]
 pub(crate) struct Resolved {
     pub(crate) confinement: Confinement,
-    /// Missing paths, each in an existing writable directory, that a cover must stand in for.
-    pub(crate) covers: Vec<AbsPath>,
+    /// What must stand in for missing paths, each in an existing writable directory.
+    pub(crate) wanted: Wanted,
     /// Whether the covers' registry lies where the rules let the command write: it is then bound read-only.
     pub(crate) binds_registry: bool,
     /// Rules that were left out, and why.
@@ -46,10 +50,10 @@ pub(crate) struct Resolved {
 }
 
 /// Resolves `policy` for one command.
-pub(crate) fn resolve(policy: &Policy, places: &Places) -> Result<Resolved, Error> {
-    let mut resolver =
-        Resolver { nodes: BTreeMap::new(), warnings: Vec::new(), covers: Vec::new(), binds_registry: false };
-    let files = if policy.files_disabled { FileSets::default() } else { resolver.files(policy, places)? };
+pub(crate) fn resolve(policy: &Policy, places: &Places, owner: &Owner) -> Result<Resolved, Error> {
+    let mut resolver = Resolver::default();
+    let files =
+        if policy.files_disabled { FileSets::default() } else { resolver.files(policy, places, owner)? };
     Ok(Resolved {
         confinement: Confinement {
             files,
@@ -58,17 +62,19 @@ pub(crate) fn resolve(policy: &Policy, places: &Places) -> Result<Resolved, Erro
             network: policy.network.clone(),
             working_directory: places.working_directory.clone(),
         },
-        covers: resolver.covers,
+        wanted: resolver.wanted,
         binds_registry: resolver.binds_registry,
         warnings: resolver.warnings,
     })
 }
 
+#[derive(Default)]
 struct Resolver {
     nodes: BTreeMap<AbsPath, Node>,
     warnings: Vec<String>,
-    covers: Vec<AbsPath>,
+    wanted: Wanted,
     binds_registry: bool,
+    linked: Linked,
 }
 
 /// An entry of `allowWrite` that exists.
@@ -86,7 +92,7 @@ impl WriteAllow<'_> {
 }
 
 impl Resolver {
-    fn files(&mut self, policy: &Policy, places: &Places) -> Result<FileSets, Error> {
+    fn files(&mut self, policy: &Policy, places: &Places, owner: &Owner) -> Result<FileSets, Error> {
         let mut files =
             FileSets { deny_read: self.read_denies(&policy.files.deny_read)?, ..FileSets::default() };
         for (path, key) in [(&places.root, "root"), (&places.temporary, "temporary directory")] {
@@ -94,30 +100,34 @@ impl Resolver {
             files.allow_write.push(literal(path.clone(), Origin::builtin(key, &path.to_string())));
         }
         self.write_allows(policy, &mut files)?;
+        let roots = self.roots(places, &files);
+        let of_git = self.repositories(&roots, owner, &mut files)?;
         self.read_allows(policy, &mut files)?;
         self.write_denies(policy, &mut files)?;
         self.own_denies(&mut files)?;
-        self.settings_denies(&places.root, &mut files)?;
+        self.protect_all(&roots, owner, &of_git, &mut files)?;
+        self.other_names(&files)?;
         Ok(files)
     }
 
-    /// The root's settings files that exist: a command that could write them would choose the rules of the next one.
-    fn settings_denies(&mut self, root: &AbsPath, files: &mut FileSets) -> Result<(), Error> {
-        for directory in [".palisade", ".cogitator", ".claude"] {
-            for name in ["settings.json", "settings.local.json"] {
-                let relative = format!("{directory}/{name}");
-                let path = root.join(&relative).map_err(|error| Error::Path {
-                    path: root.clone(),
-                    error: std::io::Error::other(error),
-                })?;
-                if let Some(real) = self.existing(&path)? {
-                    let origin = Origin::builtin("protected", &relative);
-                    self.warn_of_links(&path, &origin, files)?;
-                    files.deny_write.push(literal(real, origin));
-                }
+    /// Refuses files that can be reached by another name than those that rules cover.
+    fn other_names(&mut self, files: &FileSets) -> Result<(), Error> {
+        let mut cut_off = Vec::new();
+        for rule in &files.deny_read {
+            let path = rule.pattern.as_literal();
+            let Some(node) = self.nodes.get(path) else { continue };
+            if !self.linked.hidden(path, *node, &rule.origin, files) {
+                cut_off.push((path, &rule.origin));
             }
         }
-        Ok(())
+        for (path, origin) in cut_off {
+            self.linked.further_names(path, origin, files);
+            self.warnings.push(format!(
+                "{origin}: {path} holds too much to be looked through for files with a second name (a hard link), by \
+                 which they could be read"
+            ));
+        }
+        std::mem::take(&mut self.linked).refuse()
     }
 
     /// What Palisade keeps for itself in a shared directory (`/tmp`) that a rule may open: a command that can write
@@ -222,24 +232,12 @@ impl Resolver {
         let mut resolved = Vec::new();
         for rule in &policy.files.deny_write {
             let path = self.written(rule, Effect::Deny)?;
-            self.warn_of_links(&path, &rule.origin, files)?;
+            self.hold_links(&path, &rule.origin, files)?;
             resolved.push((Real::of(&path)?, rule));
         }
         for (real, rule) in resolved {
-            if let Some(path) = self.denied_at(real, files) {
+            if let Some(path) = self.denied_at(real, StandIn::Socket, files) {
                 files.deny_write.push(literal(path, rule.origin.clone()));
-            }
-        }
-        Ok(())
-    }
-
-    /// A link cannot be mounted over: what it leads to is protected, the link itself is not.
-    fn warn_of_links(&mut self, path: &AbsPath, origin: &Origin, files: &FileSets) -> Result<(), Error> {
-        for link in real::links_on(path)? {
-            if files.judge(Access::Write, &link).effect == Effect::Allow {
-                self.warnings.push(format!(
-                    "{origin} protects what it leads to, but the command can replace the symbolic link {link} on the way"
-                ));
             }
         }
         Ok(())
@@ -247,7 +245,7 @@ impl Resolver {
 
     /// Where a write deny is enforced: the path itself, or for a missing one in a writable directory the first
     /// component that is missing, which a cover will stand in for. `None` where nothing could make it anyhow.
-    fn denied_at(&mut self, real: Real, files: &FileSets) -> Option<AbsPath> {
+    fn denied_at(&mut self, real: Real, stand_in: StandIn, files: &FileSets) -> Option<AbsPath> {
         // Another command's cover goes when that command ends: to this one the path is missing.
         let covered =
             real.path.ancestors().take_while(|_| real.node != Some(Node::Directory)).find(Covers::is_cover);
@@ -260,9 +258,7 @@ impl Resolver {
             return None;
         }
         self.nodes.insert(first_missing.clone(), Node::File);
-        if !self.covers.contains(&first_missing) {
-            self.covers.push(first_missing.clone());
-        }
+        self.wanted.covers.entry(first_missing.clone()).or_insert(stand_in);
         Some(first_missing)
     }
 

@@ -41,6 +41,9 @@ pub struct Options {
     /// Who starts commands inside. With an entry a signal to the command's process group, as a terminal sends, is
     /// the command's to act on; without one it ends the sandbox.
     pub entry: Option<Entry>,
+    /// Directories of a user's settings besides those in the home directory (`CLAUDE_CONFIG_DIR`): no command may
+    /// write them.
+    pub settings_directories: Vec<PathBuf>,
 }
 
 /// Runs commands confined by `Options::policy`. Commands may run at the same time and in different roots.
@@ -104,7 +107,7 @@ impl Sandbox {
 
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        let (Resolved { confinement, warnings, .. }, covers) = resolve_and_cover(&policy, &places)?;
+        let (Resolved { confinement, warnings, .. }, covers) = self.resolve_and_cover(&policy, &places)?;
         for warning in &warnings {
             tracing::warn!("{warning}");
         }
@@ -148,7 +151,7 @@ impl Sandbox {
         let (root, working_directory) = request.directories()?;
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        Ok((resolve(policy, &places)?.confinement, temporary))
+        Ok((resolve(policy, &places, &self.shared.owner)?.confinement, temporary))
     }
 
     /// Has bubblewrap come up while the rest of the work is done. Unless it is built upon, it ends.
@@ -212,6 +215,19 @@ impl Sandbox {
         }
     }
 
+    /// A missing path that comes to exist between the look and the cover is looked at again.
+    fn resolve_and_cover(&self, policy: &Policy, places: &Places) -> Result<(Resolved, Covers), Error> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let resolved = resolve(policy, places, &self.shared.owner)?;
+            match Covers::hold(&resolved.wanted, resolved.binds_registry) {
+                Err(CoverError::Exists(_)) if attempts < MOST_RESOLVES => {}
+                covers => return Ok((resolved, covers?)),
+            }
+        }
+    }
+
     fn start_proxy(&self, listeners: Vec<Option<TcpListener>>, listen: Listen) -> Result<Proxy, Error> {
         let missing = || system("listening in the sandbox")(io::Error::other("no IPv4 loopback interface"));
         let mut listeners = listeners.into_iter();
@@ -222,19 +238,6 @@ impl Sandbox {
         let listeners = Listeners { http, socks, direct };
         Proxy::start(listeners, self.shared.network(), Arc::clone(&self.shared.lookup))
             .map_err(system("starting the proxy"))
-    }
-}
-
-/// A missing path that comes to exist between the look and the cover is looked at again.
-fn resolve_and_cover(policy: &Policy, places: &Places) -> Result<(Resolved, Covers), Error> {
-    let mut attempts = 0;
-    loop {
-        attempts += 1;
-        let resolved = resolve(policy, places)?;
-        match Covers::hold(&resolved.covers, resolved.binds_registry) {
-            Err(CoverError::Exists(_)) if attempts < MOST_RESOLVES => {}
-            covers => return Ok((resolved, covers?)),
-        }
     }
 }
 

@@ -50,7 +50,8 @@ mod sweep;
 use commands::Commands;
 use nix::sys::stat::{FchmodatFlags, fchmodat};
 use palisade_policy::AbsPath;
-use remove::{Removed, remove_tree};
+use remove::Removed;
+pub(crate) use remove::remove_tree;
 use rustix::fs::{
     AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat, fchmod, flock, fstat, mkdirat, open, openat,
     statat, unlinkat,

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::launcher::Launcher;
 use crate::probe::{self, Cause};
+use crate::protected::Owner;
 use crate::request::{may_be_written, real_root};
 use crate::sandbox::Options;
 use crate::scratch::Scratch;
@@ -18,6 +19,7 @@ use tokio::sync::watch;
 pub(crate) struct Shared {
     policy: RwLock<Arc<Policy>>,
     network: watch::Sender<Arc<IndexedNetwork>>,
+    pub(crate) owner: Owner,
     pub(crate) entry: Option<Entry>,
     bwrap: Result<Arc<Program>, Cause>,
     // These three are made by the launching thread, beside other work.
@@ -61,6 +63,7 @@ impl Shared {
         Ok(Shared {
             network: watch::Sender::new(Arc::new(IndexedNetwork::new(options.policy.network.clone()))),
             policy: RwLock::new(Arc::new(options.policy)),
+            owner: Owner::of_process(&options.settings_directories)?,
             entry: options.entry,
             bwrap,
             filters: Filters::default(),

@@ -1,14 +1,18 @@
-//! One entry of the registry: the covers in one directory, and the files that they are.
+//! One entry of the registry: the covers in one directory, and the files that they are; what is unwanted there.
 
-use super::CoverError;
+use super::{CoverError, StandIn, Wanted};
+use crate::scratch::remove_tree;
 use palisade_policy::AbsPath;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, open, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, mknodat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+
+/// How many steps the removal of one unwanted directory may take.
+const MOST_STEPS: u64 = 100_000;
 
 /// An open entry with a lock on it.
 ///
@@ -22,62 +26,95 @@ impl Entry {
         Entry(file.into())
     }
 
-    /// Has a cover stand at each of `paths`, all in `directory`.
-    pub(super) fn stand(&self, directory: &AbsPath, paths: &[&AbsPath]) -> Result<(), CoverError> {
+    /// Has what is wanted in `directory` stand.
+    pub(super) fn stand(&self, directory: &AbsPath, wanted: &Wanted) -> Result<(), CoverError> {
         let opened = open_directory(directory).map_err(system("opening", directory))?;
         let mut missing = Vec::new();
         let mut standing = Vec::new();
-        for path in paths {
+        for (path, stand_in) in &wanted.covers {
             match look(&opened, path).map_err(system("looking at", path))? {
-                None => missing.push(*path),
-                Some(stat) if is_cover(&stat) => standing.push(*path),
-                Some(_) => return Err(CoverError::Exists((*path).clone())),
+                None => missing.push((path, *stand_in)),
+                Some(stat) if is_cover(&stat) => standing.push(path),
+                Some(_) => return Err(CoverError::Exists(path.clone())),
             }
         }
-        self.refuse_unlisted(&standing)?;
-        self.list(&missing).map_err(|error| failed("listing a cover in", directory, error))?;
-        missing.into_iter().try_for_each(|path| make(&opened, path))
+        let made = wanted.unwanted.iter().find(|path| !matches!(look(&opened, path), Ok(None)));
+        self.refuse_unlisted(&standing, made)?;
+        let lines = missing.iter().map(|(path, _)| Line::Cover((*path).clone()));
+        let lines = lines.chain(wanted.unwanted.iter().cloned().map(Line::Unwanted)).collect::<Vec<_>>();
+        self.list(&lines).map_err(|error| failed("listing a cover in", directory, error))?;
+        missing.into_iter().try_for_each(|(path, stand_in)| make(&opened, path, stand_in))
     }
 
-    /// What looks like a cover and is not listed is a file of the user's. The list is read after the files
-    /// were seen, so that it holds whatever others have made before.
-    fn refuse_unlisted(&self, standing: &[&AbsPath]) -> Result<(), CoverError> {
-        let Some(first) = standing.first() else { return Ok(()) };
-        let listed = self.listed().map_err(|error| failed("looking up", first, error))?;
-        let unlisted = standing.iter().find(|path| !listed.contains(*path));
-        unlisted.map_or(Ok(()), |path| Err(CoverError::Exists((**path).clone())))
+    /// What looks like a cover and is not listed is a file of the user's, and so is what stands where it is unwanted
+    /// now but was not before. The list is read after the files were seen, so that it holds whatever others have made
+    /// before.
+    fn refuse_unlisted(&self, standing: &[&AbsPath], made: Option<&AbsPath>) -> Result<(), CoverError> {
+        let Some(first) = standing.first().copied().or(made) else { return Ok(()) };
+        let listed = self.lines().map_err(|error| failed("looking up", first, error))?;
+        let covers = standing.iter().map(|path| Line::Cover((*path).clone()));
+        let unwanted = made.into_iter().cloned().map(Line::Unwanted);
+        match covers.chain(unwanted).find(|line| !listed.contains(line)) {
+            Some(Line::Cover(path) | Line::Unwanted(path)) => Err(CoverError::Exists(path)),
+            None => Ok(()),
+        }
     }
 
-    /// Removes every cover that is listed. What fails is a warning.
+    /// Removes every cover that is listed, and what is unwanted. What fails is a warning.
     pub(super) fn remove_covers(&self) {
-        let listed = self.listed().unwrap_or_else(|error| {
+        let listed = self.lines().unwrap_or_else(|error| {
             tracing::warn!("covers that should be removed could not be listed: {error}");
             HashSet::new()
         });
-        for path in listed {
-            if let Err(error) = remove(&path) {
-                tracing::warn!("the empty file {path}, a cover, could not be removed: {error}");
+        for line in listed {
+            match line {
+                Line::Cover(path) => {
+                    if let Err(error) = remove(&path) {
+                        tracing::warn!("{path}, a cover, could not be removed: {error}");
+                    }
+                }
+                Line::Unwanted(path) => remove_unwanted(&path),
             }
         }
     }
 
-    /// The paths of the entry. Read from a place of its own, since other threads may read at the same time.
-    pub(super) fn listed(&self) -> io::Result<HashSet<AbsPath>> {
+    /// What the entry lists. Read from a place of its own, since other threads may read at the same time.
+    pub(super) fn lines(&self) -> io::Result<HashSet<Line>> {
         let length = usize::try_from(self.0.metadata()?.len()).map_err(io::Error::other)?;
         let mut content = vec![0; length];
         self.0.read_exact_at(&mut content, 0)?;
-        Ok(content.split(|&b| b == 0).filter_map(|path| AbsPath::new(path).ok()).collect())
+        Ok(content.split(|&b| b == 0).filter_map(Line::read).collect())
     }
 
     /// Appends in a single write, which does not mix with that of another process.
-    fn list(&self, paths: &[&AbsPath]) -> io::Result<()> {
-        let mut text = Vec::new();
-        for path in paths {
-            text.push(0);
-            text.extend_from_slice(path.as_bytes());
-            text.push(0);
-        }
+    fn list(&self, lines: &[Line]) -> io::Result<()> {
+        let text: Vec<u8> = lines.iter().flat_map(Line::write).collect();
         if text.is_empty() { Ok(()) } else { (&self.0).write_all(&text) }
+    }
+}
+
+/// What an entry says of one path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Line {
+    /// A cover stands there.
+    Cover(AbsPath),
+    /// Nothing was there, and nothing may be left there. Written with a `-` before the path.
+    Unwanted(AbsPath),
+}
+
+impl Line {
+    fn read(text: &[u8]) -> Option<Self> {
+        match text.strip_prefix(b"-") {
+            Some(path) => AbsPath::new(path).ok().map(Line::Unwanted),
+            None => AbsPath::new(text).ok().map(Line::Cover),
+        }
+    }
+
+    fn write(&self) -> Vec<u8> {
+        match self {
+            Line::Cover(path) => [b"\0", path.as_bytes(), b"\0"].concat(),
+            Line::Unwanted(path) => [b"\0-", path.as_bytes(), b"\0"].concat(),
+        }
     }
 }
 
@@ -88,22 +125,55 @@ impl AsFd for Entry {
 }
 
 /// Makes the cover at `path` in `directory`. Another may have been quicker.
-fn make(directory: &OwnedFd, path: &AbsPath) -> Result<(), CoverError> {
+fn make(directory: &OwnedFd, path: &AbsPath, stand_in: StandIn) -> Result<(), CoverError> {
+    let made = match stand_in {
+        StandIn::Socket => make_socket(directory, path),
+        StandIn::File => make_file(directory, path),
+    };
+    let is_new = match made {
+        Ok(()) => true,
+        Err(Errno::EXIST) => false,
+        Err(error) => return Err(system("making a stand-in at", path)(error)),
+    };
+    let stat = look(directory, path).map_err(system("looking at", path))?;
+    match (stat.is_some_and(|stat| is_cover(&stat)), is_new) {
+        (true, _) => Ok(()),
+        (false, false) => Err(CoverError::Exists(path.clone())),
+        (false, true) => {
+            let _ = unlinkat(directory, path.file_name().unwrap_or_default(), AtFlags::empty());
+            Err(CoverError::Permissions(path.clone()))
+        }
+    }
+}
+
+/// Not every file system knows sockets.
+fn make_socket(directory: &OwnedFd, path: &AbsPath) -> Result<(), Errno> {
+    let name = path.file_name().unwrap_or_default();
+    match mknodat(directory, name, FileType::Socket, Mode::empty(), 0) {
+        Err(Errno::PERM | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => make_file(directory, path),
+        made => made,
+    }
+}
+
+fn make_file(directory: &OwnedFd, path: &AbsPath) -> Result<(), Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = path.file_name().unwrap_or_default();
-    let file = match openat(directory, name, flags, Mode::RUSR | Mode::RGRP | Mode::ROTH) {
-        Err(Errno::EXIST) => {
-            let stat = look(directory, path).map_err(system("looking at", path))?;
-            let is_one = stat.is_some_and(|stat| is_cover(&stat));
-            return if is_one { Ok(()) } else { Err(CoverError::Exists(path.clone())) };
-        }
-        other => other.map_err(system("making an empty file at", path))?,
+    openat(directory, name, flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).map(drop)
+}
+
+/// Removes whatever stands at `path`, which was missing when the command started.
+pub(super) fn remove_unwanted(path: &AbsPath) {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return };
+    let Ok(directory) = open_directory(&directory) else { return };
+    let removed = match unlinkat(&directory, name, AtFlags::empty()) {
+        Err(Errno::NOENT) => return,
+        Err(Errno::ISDIR | Errno::PERM) => remove_tree(directory.as_fd(), name, MOST_STEPS).map(drop),
+        other => other,
     };
-    if !fstat(&file).is_ok_and(|stat| is_cover(&stat)) {
-        let _ = unlinkat(directory, name, AtFlags::empty());
-        return Err(CoverError::Permissions(path.clone()));
+    match removed {
+        Ok(()) => tracing::warn!("{path}, which git would follow, was made by a command and is removed"),
+        Err(error) => tracing::warn!("{path}, which a command made, could not be removed: {error}"),
     }
-    Ok(())
 }
 
 /// Removes the cover at `path`, unless it has become something else or its directory has gone.
@@ -129,10 +199,12 @@ fn look(directory: &OwnedFd, path: &AbsPath) -> Result<Option<Stat>, Errno> {
 }
 
 fn is_cover(stat: &Stat) -> bool {
-    let writable = Mode::WUSR | Mode::WGRP | Mode::WOTH;
-    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-        && stat.st_size == 0
-        && !Mode::from_raw_mode(stat.st_mode).intersects(writable)
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => stat.st_size == 0 && !mode.intersects(Mode::WUSR | Mode::WGRP | Mode::WOTH),
+        FileType::Socket => !mode.intersects(Mode::RWXU | Mode::RWXG | Mode::RWXO),
+        _ => false,
+    }
 }
 
 /// Whether what stands at `path`, on whatever way that leads there, may be a cover.

@@ -1,7 +1,7 @@
 //! The registry's directory, and the entries that this process holds.
 
 use super::CoverError;
-use super::entry::{Entry, looks_like_cover, system};
+use super::entry::{Entry, Line, looks_like_cover, system};
 use palisade_policy::AbsPath;
 use rustix::fs::{
     AtFlags, Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat, rmdir, unlinkat,
@@ -77,11 +77,20 @@ impl Registry {
     /// Whether a cover stands at `path`.
     pub(super) fn is_cover(&self, path: &AbsPath) -> bool {
         // Nearly every file is told from a cover by a glance.
-        let Some(directory) = path.parent().filter(|_| looks_like_cover(path)) else { return false };
+        looks_like_cover(path) && self.lists(path, &Line::Cover(path.clone()))
+    }
+
+    /// Whether `path` is to be removed when a command is over.
+    pub(super) fn is_unwanted(&self, path: &AbsPath) -> bool {
+        self.lists(path, &Line::Unwanted(path.clone()))
+    }
+
+    fn lists(&self, path: &AbsPath, line: &Line) -> bool {
+        let Some(directory) = path.parent() else { return false };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(Some(registry)) = self.open() else { return false };
         let Ok(file) = openat(&registry, entry_name(&directory), flags, Mode::empty()) else { return false };
-        Entry::new(file).listed().is_ok_and(|listed| listed.contains(path))
+        Entry::new(file).lines().is_ok_and(|lines| lines.contains(line))
     }
 
     /// Removes the covers of every entry that nobody holds.
@@ -214,6 +223,7 @@ fn is_entry_name(name: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{StandIn, Wanted};
     use super::*;
 
     struct Scene {
@@ -233,6 +243,10 @@ mod tests {
             Registry::new(&AbsPath::try_from(self.directory.path()).expect("absolute"))
         }
 
+        fn wanted(&self) -> Wanted {
+            Wanted { covers: [(self.cover(), StandIn::Socket)].into(), ..Wanted::default() }
+        }
+
         fn cover(&self) -> AbsPath {
             self.project.join(".bashrc").expect("no NUL")
         }
@@ -241,7 +255,7 @@ mod tests {
         fn holder(&self) -> Registry {
             let process = self.process();
             let entry = process.enter(&self.project).expect("can be entered");
-            entry.stand(&self.project, &[&self.cover()]).expect("can be covered");
+            entry.stand(&self.project, &self.wanted()).expect("can be covered");
             process
         }
     }

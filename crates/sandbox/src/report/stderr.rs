@@ -47,20 +47,21 @@ type Refuses = fn(Refusal) -> Option<Refused>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Refused {
-    Read,
+    /// A read, or a write that a rule denies by name.
+    ReadOrWriteByRule,
     Write,
     Either,
     /// A write that a rule denies by name, not only for want of an allow.
     WriteByRule,
 }
 
-/// A read-only mount answers the first and a hidden file the second. The third and fourth are answers of the
+/// A read-only mount answers the first and a hidden file the second, as does what stands in for a missing file. The third and fourth are answers of the
 /// kernel with many other causes (a mount point cannot be removed: busy), so they count for a denied name
 /// only.
 fn bubblewrap(refusal: Refusal) -> Option<Refused> {
     Some(match refusal {
         Refusal::ReadOnly => Refused::Write,
-        Refusal::Denied => Refused::Read,
+        Refusal::Denied => Refused::ReadOrWriteByRule,
         Refusal::NotPermitted | Refusal::Busy => Refused::WriteByRule,
     })
 }
@@ -128,7 +129,9 @@ impl Reader<'_> {
             (verdict.effect == Effect::Deny).then_some(verdict.rule)
         };
         let rule = match refused {
-            Refused::Read => denied(Access::Read),
+            Refused::ReadOrWriteByRule => {
+                denied(Access::Read).or_else(|| denied(Access::Write).filter(Option::is_some))
+            }
             Refused::Write => denied(Access::Write),
             Refused::Either => denied(Access::Read).or_else(|| denied(Access::Write)),
             Refused::WriteByRule => denied(Access::Write).filter(Option::is_some),

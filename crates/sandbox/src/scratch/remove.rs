@@ -22,7 +22,7 @@ const MOST_DEPTH: usize = 50;
 
 /// How much of a tree was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Removed {
+pub(crate) enum Removed {
     /// All of it.
     Whole,
     /// As many steps' worth as were allowed.
@@ -31,7 +31,7 @@ pub(super) enum Removed {
 
 /// Removes the directory `name` of `parent` in at most `most_steps` steps; the removal of one entry takes one
 /// step, of a nested directory two. One that is not there is removed already.
-pub(super) fn remove_tree(parent: BorrowedFd<'_>, name: impl Arg, most_steps: u64) -> Result<Removed, Errno> {
+pub(crate) fn remove_tree(parent: BorrowedFd<'_>, name: impl Arg, most_steps: u64) -> Result<Removed, Errno> {
     name.into_with_c_str(|name| match unlinkat(parent, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(Removed::Whole),
         Err(Errno::NOTEMPTY | Errno::EXIST) => {

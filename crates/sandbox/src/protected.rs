@@ -1,0 +1,264 @@
+//! What no command may write, whatever a rule allows: the files from which programs *outside* the sandbox load
+//! configuration or code. The table, and where in the tree each row counts.
+//!
+//! The attacker is a command that may write the root. What it leaves there is harmless until somebody outside runs or
+//! loads it, and a person looks at a script before running it; but nobody looks at what an editor, a shell, an agent
+//! or git picks up by itself from a well-known name. Those names are the table. Everything else in the root is the
+//! command's to write: protecting more would get in the way of the work that it is there to do.
+//!
+//! Only names are decided here (and in [`git`], where files lead to further ones). What stands at them, and how they
+//! are protected, is the resolver's part. An `allowWrite` lifts none of them.
+
+pub(crate) mod git;
+
+use crate::cover::StandIn;
+use crate::error::Error;
+use palisade_policy::AbsPath;
+use std::path::PathBuf;
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    /// The path, below the directory that the row is for.
+    name: &'static str,
+    /// What is done with it outside. It is here for whoever reads the table, and in no message.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for readers of the table; a test holds that it is there")
+    )]
+    why: &'static str,
+}
+
+const fn row(name: &'static str, why: &'static str) -> Row {
+    Row { name, why }
+}
+
+/// The directories of agents' settings.
+const TOOLS: [&str; 3] = [".claude", ".cogitator", ".palisade"];
+
+/// In each of [`TOOLS`], in a root and in every directory above it: agents look for them all the way up.
+const TOOL_ROWS: &[Row] = &[
+    row("settings.json", "the rules of the next command, and hooks to run"),
+    row("settings.local.json", "likewise"),
+    row("hooks", "scripts that settings name, run on every tool call"),
+    row("skills", "instructions and scripts that an agent loads by itself"),
+    row("agents", "definitions of agents with tools and permissions of their own"),
+    row("commands", "instructions and shell lines behind a short name"),
+    row("plugins", "hooks, servers and commands in one"),
+    row("workflows", "steps that are run without a question for each"),
+    row("scheduled_tasks.json", "what is run later, with nobody looking"),
+];
+
+/// In a root and in every directory above it.
+const UPWARD_ROWS: &[Row] =
+    &[row(".mcp.json", "servers that an agent starts, as programs, outside the sandbox")];
+
+/// In a root.
+const ROOT_ROWS: &[Row] = &[
+    row(".cogitator", "a workspace's trash and snapshots, from which files are put back"),
+    row(".vscode", "tasks, launchers and settings that name programs to run"),
+    row(".idea", "run configurations, watchers and tools likewise"),
+    row(".gitmodules", "where submodules are fetched from, and where they go"),
+    row(".ripgreprc", "options of a search tool, among them a program to run on each file"),
+];
+
+/// In a root, since it may be somebody's home directory, and in the home directory.
+const START_ROWS: &[Row] = &[
+    row(".gitconfig", "aliases, hooks, pagers, filters: programs that git runs"),
+    row(".profile", "read by login shells: sh, bash, ksh"),
+    row(".shrc", "read by some interactive sh"),
+    row(".bashrc", "read by interactive bash"),
+    row(".bash_profile", "read by login bash"),
+    row(".bash_login", "read by login bash, if there is no .bash_profile"),
+    row(".bash_logout", "read when a login bash ends"),
+    row(".bash_aliases", "read by the usual .bashrc"),
+    row(".zshenv", "read by every zsh"),
+    row(".zprofile", "read by login zsh"),
+    row(".zshrc", "read by interactive zsh"),
+    row(".zlogin", "read by login zsh"),
+    row(".zlogout", "read when a login zsh ends"),
+    row(".config/fish", "config.fish, conf.d and functions, read by every fish"),
+    row(".cshrc", "read by every csh, and by tcsh without a .tcshrc"),
+    row(".tcshrc", "read by every tcsh"),
+    row(".login", "read by login csh and tcsh"),
+    row(".logout", "read when a login csh or tcsh ends"),
+    row(".kshrc", "read by interactive ksh"),
+    row(".mkshrc", "read by interactive mksh"),
+];
+
+/// In the home directory.
+const HOME_ROWS: &[Row] = &[
+    row(".claude", "a user's own settings, hooks, sessions and credentials"),
+    row(".cogitator", "likewise"),
+    row(".palisade", "likewise"),
+    row(".claude.json", "servers, trust in projects, and sign-ins"),
+    row(".ripgreprc", "the usual place of a search tool's options"),
+    row(".config/git", "git's other place for the user's configuration"),
+];
+
+/// What happens where nothing stands at a protected path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// Something stands in for it while the command runs.
+    Cover(StandIn),
+    /// What the command makes there is removed when it is over, since a stand-in would itself change what git does.
+    Remove,
+}
+
+/// A path that no command may write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Protected {
+    /// The path as named; links may be on the way, and nothing may stand there.
+    pub(crate) path: AbsPath,
+    /// What happens where nothing does.
+    pub(crate) missing: Missing,
+    /// Whether each file in this directory is run by itself, so that another name of it is a way in.
+    pub(crate) has_scripts: bool,
+}
+
+/// A directory with paths to protect, and those below it.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// The directory. Where it does not exist and cannot be made by the command, there is nothing to do.
+    pub(crate) directory: AbsPath,
+    pub(crate) rows: Vec<Protected>,
+}
+
+/// What the user's own settings lie in, besides the root.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Owner {
+    /// The home directory.
+    pub(crate) home: Option<AbsPath>,
+    /// Directories of settings elsewhere (`CLAUDE_CONFIG_DIR`).
+    pub(crate) settings: Vec<AbsPath>,
+}
+
+impl Owner {
+    /// The owner of this process, with the directories of settings that he has besides his home directory.
+    pub(crate) fn of_process(settings: &[PathBuf]) -> Result<Self, Error> {
+        let fault = |error| Error::System { doing: "reading the path of a settings directory", error };
+        let absolute = |path: &PathBuf| {
+            let path = std::path::absolute(path).map_err(fault)?;
+            AbsPath::try_from(path.as_path()).map_err(|error| fault(std::io::Error::other(error)))
+        };
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        let home = home.map(|home| std::fs::canonicalize(&home).unwrap_or(home));
+        Ok(Owner {
+            home: home.as_ref().map(absolute).transpose()?,
+            settings: settings.iter().map(absolute).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn is_home(&self, directory: &AbsPath) -> bool {
+        self.home.as_ref() == Some(directory)
+    }
+
+    /// In the home directory programs read these paths at every start, and fail where one refuses to be read.
+    pub(crate) fn stand_in(&self, directory: &AbsPath) -> StandIn {
+        if self.is_home(directory) { StandIn::File } else { StandIn::Socket }
+    }
+}
+
+/// What is protected in a writable directory, and on the way up from it.
+pub(crate) fn in_root(root: &AbsPath, owner: &Owner) -> Vec<Group> {
+    let mut groups = vec![group(root, &[ROOT_ROWS, START_ROWS], owner)];
+    for directory in root.ancestors() {
+        groups.push(group(&directory, &[UPWARD_ROWS], owner));
+        groups.extend(tools(&directory, owner));
+    }
+    groups
+}
+
+/// What is protected in the home directory, and with it.
+pub(crate) fn of_owner(owner: &Owner) -> Vec<Group> {
+    let whole = |path: &AbsPath| Protected {
+        path: path.clone(),
+        missing: Missing::Cover(StandIn::File),
+        has_scripts: false,
+    };
+    let settings = owner.settings.iter();
+    let mut groups: Vec<Group> =
+        settings.map(|path| Group { directory: path.clone(), rows: vec![whole(path)] }).collect();
+    if let Some(home) = &owner.home {
+        groups.push(group(home, &[HOME_ROWS, START_ROWS], owner));
+        groups.extend(tools(home, owner));
+    }
+    groups
+}
+
+fn tools(directory: &AbsPath, owner: &Owner) -> Vec<Group> {
+    let below = |tool: &&str| directory.join(tool).ok();
+    let stand_in = owner.stand_in(directory);
+    TOOLS.iter().filter_map(below).map(|tool| rows(&tool, &[TOOL_ROWS], stand_in)).collect()
+}
+
+fn group(directory: &AbsPath, tables: &[&[Row]], owner: &Owner) -> Group {
+    rows(directory, tables, owner.stand_in(directory))
+}
+
+fn rows(directory: &AbsPath, tables: &[&[Row]], stand_in: StandIn) -> Group {
+    let all = tables.iter().flat_map(|table| table.iter());
+    let protected = all.filter_map(|row| {
+        let path = directory.join(row.name).ok()?;
+        Some(Protected { path, missing: Missing::Cover(stand_in), has_scripts: row.name == "hooks" })
+    });
+    Group { directory: directory.clone(), rows: protected.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> AbsPath {
+        AbsPath::new(text).expect("absolute")
+    }
+
+    fn names(groups: &[Group]) -> Vec<String> {
+        groups.iter().flat_map(|group| &group.rows).map(|row| row.path.to_string()).collect()
+    }
+
+    #[test]
+    fn every_row_is_one_path_below_with_a_reason() {
+        for row in [TOOL_ROWS, UPWARD_ROWS, ROOT_ROWS, START_ROWS, HOME_ROWS].concat() {
+            let below = path("/d").join(row.name).expect("no NUL");
+            assert!(below.to_string() == format!("/d/{}", row.name) && !row.why.is_empty(), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn settings_count_all_the_way_up_and_start_up_files_only_in_the_root() {
+        let names = names(&in_root(&path("/home/u/p"), &Owner::default()));
+        for one in [
+            "/home/u/p/.claude/hooks",
+            "/home/u/.palisade/settings.json",
+            "/.claude/agents",
+            "/home/.mcp.json",
+        ] {
+            assert!(names.iter().any(|name| name == one), "{one}");
+        }
+        assert!(names.contains(&"/home/u/p/.zshenv".to_string()));
+        assert!(!names.contains(&"/home/u/.zshenv".to_string()));
+    }
+
+    #[test]
+    fn only_at_home_are_stand_ins_files() {
+        let owner = Owner { home: Some(path("/home/u")), settings: vec![path("/etc/claude")] };
+        let all = [in_root(&path("/home/u/p"), &owner), of_owner(&owner)].concat_groups();
+        for row in &all {
+            let is_file = row.missing == Missing::Cover(StandIn::File);
+            let is_project = row.path.as_bytes().starts_with(b"/home/u/p/");
+            let is_above = !row.path.as_bytes().starts_with(b"/home/u/") && row.path != path("/etc/claude");
+            assert_eq!(is_file, !is_project && !is_above, "{row:?}");
+        }
+    }
+
+    trait ConcatGroups {
+        fn concat_groups(self) -> Vec<Protected>;
+    }
+
+    impl ConcatGroups for [Vec<Group>; 2] {
+        fn concat_groups(self) -> Vec<Protected> {
+            self.into_iter().flatten().flat_map(|group| group.rows).collect()
+        }
+    }
+}

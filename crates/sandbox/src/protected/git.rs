@@ -1,0 +1,306 @@
+//! What git runs or follows: the git directories that belong to a root, and in each the files that lead to code.
+//!
+//! The attacker is the command. It needs to write most of a git directory, or no commit would work; the index, refs and
+//! objects are its own. What it must not write is what makes the *next* git, run outside by somebody else, execute
+//! something or look elsewhere: hooks, configuration, and the pointers between git directories. Nor may it turn a
+//! directory that is none into a git directory.
+//!
+//! Nothing here is taken from git itself, which would run with the very files in question.
+//!
+//! # What git directories belong to a root
+//!
+//! The one of its `.git`, be it a directory, a file or a link; the common one that a linked worktree shares; all linked
+//! worktrees and submodules of either. Other repositories below the root are not looked for: a command can always make
+//! one more.
+//!
+//! # Whom a `.git` file is believed
+//!
+//! A linked worktree or a submodule keeps its git directory elsewhere, and a commit must write there. A `.git` file may
+//! come with an archive from anywhere, so it alone opens nothing: the git directory must name this root as its work
+//! tree, as git writes it there when it makes the two.
+
+mod config;
+
+use super::{Missing, Protected};
+use crate::cover::{Covers, StandIn};
+use crate::error::Error;
+use config::{GitConfig, regular_content};
+use palisade_policy::AbsPath;
+use std::collections::BTreeSet;
+use std::fs::symlink_metadata;
+
+/// How many directories below `modules` are looked at. The names of submodules have few components.
+const MOST_DIRECTORIES: usize = 20_000;
+
+/// How deep configuration files may include each other; git's own limit.
+const MOST_INCLUDES: usize = 10;
+
+/// What belongs to git in and around a root.
+#[derive(Debug, Default)]
+pub(crate) struct Repository {
+    /// Paths that no command may write.
+    pub(crate) protected: Vec<Protected>,
+    /// Git directories outside the root that know it as their work tree: git must be able to write there.
+    pub(crate) writable: Vec<AbsPath>,
+    /// What was not followed, and why.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Finds what belongs to the repository of `root`, which is real.
+pub(crate) fn around(root: &AbsPath, home: Option<&AbsPath>) -> Result<Repository, Error> {
+    let mut search = Search { home: home.cloned(), ..Search::default() };
+    search.root(root)?;
+    Ok(search.found)
+}
+
+/// What the configuration of the user and of the machine leads to from each of `roots`.
+pub(crate) fn of_owner(roots: &[AbsPath], home: Option<&AbsPath>) -> Vec<Protected> {
+    let mut search = Search { home: home.cloned(), ..Search::default() };
+    let below_home = [".gitconfig", ".config/git/config"].into_iter();
+    let files =
+        below_home.filter_map(|name| home?.join(name).ok()).chain(AbsPath::new("/etc/gitconfig").ok());
+    for file in files {
+        search.configuration(&file, roots, 0);
+    }
+    search.found.protected
+}
+
+#[derive(Debug, Default)]
+struct Search {
+    found: Repository,
+    home: Option<AbsPath>,
+    /// Configuration files that were read.
+    read: BTreeSet<AbsPath>,
+    /// How many directories below `modules` were looked at.
+    seen: usize,
+}
+
+impl Search {
+    fn root(&mut self, root: &AbsPath) -> Result<(), Error> {
+        let dot_git = below(root, ".git");
+        self.bare(root, &dot_git);
+        if !stands(&dot_git) {
+            // A command that could make one would be the author of its hooks.
+            self.protect(dot_git, Missing::Cover(StandIn::Socket));
+        } else if dot_git.as_path().is_dir() {
+            self.repository(&real(&dot_git), root)?;
+        } else {
+            self.protect(dot_git.clone(), Missing::Cover(StandIn::Socket));
+            self.pointed_to(root, &dot_git)?;
+        }
+        Ok(())
+    }
+
+    /// A directory with `HEAD`, `objects` and `refs` is a repository of its own to git, beside no `.git` or one that
+    /// is broken, and a command can break one.
+    fn bare(&mut self, root: &AbsPath, dot_git: &AbsPath) {
+        let head = below(root, "HEAD");
+        if !stands(&head) {
+            // In a work tree a file of that name makes git ask which HEAD is meant.
+            let is_in_work_tree =
+                stands(dot_git) || root.ancestors().skip(1).any(|above| stands(&below(&above, ".git")));
+            let stand_in = Missing::Cover(StandIn::Socket);
+            self.protect(head, if is_in_work_tree { Missing::Remove } else { stand_in });
+            return;
+        }
+        if !is_git_directory(root) {
+            self.protect(head, Missing::Remove);
+        }
+        self.git_directory(root, root);
+        self.shared(root, root);
+    }
+
+    /// Follows a `.git` file.
+    fn pointed_to(&mut self, root: &AbsPath, dot_git: &AbsPath) -> Result<(), Error> {
+        let Some(directory) = pointer(dot_git, root, Some("gitdir:")).filter(|path| path.as_path().is_dir())
+        else {
+            return Ok(());
+        };
+        let common = self.repository(&directory, root)?;
+        if knows(&directory, &common, root, dot_git) {
+            // The first is in the second, but for a submodule's, which has no other.
+            self.found.writable.push(common);
+        } else {
+            self.found.warnings.push(format!(
+                "{dot_git} leads to {directory}, which does not name {root} as its work tree: git can write there \
+                 only where allowWrite says so"
+            ));
+        }
+        Ok(())
+    }
+
+    /// A git directory with all that hangs on it; gives the common one.
+    fn repository(&mut self, directory: &AbsPath, work_tree: &AbsPath) -> Result<AbsPath, Error> {
+        self.git_directory(directory, work_tree);
+        let common =
+            pointer(&below(directory, "commondir"), directory, None).unwrap_or_else(|| directory.clone());
+        if common != *directory {
+            self.git_directory(&common, work_tree);
+        }
+        self.shared(&common, work_tree);
+        self.worktrees(&common);
+        let modules = [directory, &common].map(|above| below(above, "modules"));
+        for above in BTreeSet::from(modules) {
+            self.modules(&above)?;
+        }
+        Ok(common)
+    }
+
+    /// What every git directory has of its own.
+    fn git_directory(&mut self, directory: &AbsPath, work_tree: &AbsPath) {
+        // Both change what git does by being there.
+        self.protect(below(directory, "commondir"), Missing::Remove);
+        let own = below(directory, "config.worktree");
+        self.configuration(&own, std::slice::from_ref(work_tree), 0);
+        self.protect(own, Missing::Remove);
+    }
+
+    /// What the worktrees of a repository share.
+    fn shared(&mut self, common: &AbsPath, work_tree: &AbsPath) {
+        self.found.protected.push(Protected {
+            path: below(common, "hooks"),
+            missing: Missing::Cover(StandIn::Socket),
+            has_scripts: true,
+        });
+        let shared = below(common, "config");
+        self.configuration(&shared, std::slice::from_ref(work_tree), 0);
+        // git reads it at every start.
+        self.protect(shared, Missing::Cover(StandIn::File));
+    }
+
+    fn worktrees(&mut self, common: &AbsPath) {
+        for directory in directories(&below(common, "worktrees")) {
+            let work_tree =
+                pointer(&below(&directory, "gitdir"), &directory, None).and_then(|at| at.parent());
+            self.git_directory(&directory, &work_tree.unwrap_or_else(|| directory.clone()));
+        }
+    }
+
+    /// The git directories of submodules, whose names may have slashes, and of their submodules.
+    fn modules(&mut self, modules: &AbsPath) -> Result<(), Error> {
+        let mut open = directories(modules);
+        while let Some(directory) = open.pop() {
+            self.seen += 1;
+            if self.seen > MOST_DIRECTORIES {
+                return Err(Error::Unenforceable {
+                    rule: format!("the protection of git's files below {modules}"),
+                    reason: format!(
+                        "it holds more than {MOST_DIRECTORIES} directories; remove what is no submodule's"
+                    ),
+                });
+            }
+            if symlink_metadata(below(&directory, "HEAD").as_path()).is_err() {
+                open.extend(directories(&directory));
+                continue;
+            }
+            let work_tree = work_tree(&directory).unwrap_or_else(|| directory.clone());
+            self.git_directory(&directory, &work_tree);
+            self.shared(&directory, &work_tree);
+            self.worktrees(&directory);
+            open.extend(directories(&below(&directory, "modules")));
+        }
+        Ok(())
+    }
+
+    /// What a configuration file includes is configuration, and what it calls the hooks' directory is one.
+    fn configuration(&mut self, file: &AbsPath, work_trees: &[AbsPath], depth: usize) {
+        if depth > MOST_INCLUDES || !self.read.insert(file.clone()) {
+            return;
+        }
+        let config = GitConfig::read(file.as_path());
+        let beside = file.parent().unwrap_or_else(AbsPath::root);
+        let expanded = |values: &[Vec<u8>], anchor| {
+            values.iter().filter_map(|value| self.expand(value, anchor)).collect::<Vec<_>>()
+        };
+        let includes = expanded(&config.includes, &beside);
+        let hooks: Vec<AbsPath> = work_trees.iter().flat_map(|top| expanded(&config.hooks, top)).collect();
+        for included in includes {
+            self.configuration(&included, work_trees, depth + 1);
+            self.protect(included, Missing::Cover(StandIn::File));
+        }
+        for path in hooks {
+            self.found.protected.push(Protected {
+                path,
+                missing: Missing::Cover(StandIn::Socket),
+                has_scripts: true,
+            });
+        }
+    }
+
+    /// A path of a configuration file: `~/x` is below the home directory, `x` below `anchor`.
+    fn expand(&self, value: &[u8], anchor: &AbsPath) -> Option<AbsPath> {
+        match value.strip_prefix(b"~/") {
+            Some(below_home) => self.home.as_ref()?.join(below_home).ok(),
+            None if value.is_empty() => None,
+            None => anchor.join(value).ok(),
+        }
+    }
+
+    fn protect(&mut self, path: AbsPath, missing: Missing) {
+        self.found.protected.push(Protected { path, missing, has_scripts: false });
+    }
+}
+
+/// Whether the git directory, or what is registered there, says that `root` is its work tree.
+fn knows(directory: &AbsPath, common: &AbsPath, root: &AbsPath, dot_git: &AbsPath) -> bool {
+    if directory == common {
+        return work_tree(directory).as_ref() == Some(root);
+    }
+    let is_registered = directory.parent().is_some_and(|above| above == below(common, "worktrees"));
+    is_registered && pointer(&below(directory, "gitdir"), directory, None).as_ref() == Some(dot_git)
+}
+
+/// `core.worktree`, real.
+fn work_tree(directory: &AbsPath) -> Option<AbsPath> {
+    let value = GitConfig::read(below(directory, "config").as_path()).work_tree?;
+    let path = [directory.as_bytes(), b"/", &value].concat();
+    let path = if value.first() == Some(&b'/') { value } else { path };
+    canonical(&path)
+}
+
+/// Where a file that holds one path leads, really: `gitdir: x` or `x`, below `anchor` unless absolute.
+fn pointer(file: &AbsPath, anchor: &AbsPath, prefix: Option<&str>) -> Option<AbsPath> {
+    let content = regular_content(file.as_path())?;
+    let text = match prefix {
+        Some(prefix) => content.strip_prefix(prefix.as_bytes())?.trim_ascii_start(),
+        None => &content,
+    };
+    let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
+    let text = &text[..end];
+    match text.first()? {
+        b'/' => canonical(text),
+        _ => canonical(&[anchor.as_bytes(), b"/", text].concat()),
+    }
+}
+
+/// A path with its links followed, `..` after them.
+fn canonical(path: &[u8]) -> Option<AbsPath> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::fs::canonicalize(std::ffi::OsStr::from_bytes(path)).ok()?;
+    AbsPath::try_from(path.as_path()).ok()
+}
+
+fn real(path: &AbsPath) -> AbsPath {
+    canonical(path.as_bytes()).unwrap_or_else(|| path.clone())
+}
+
+/// Whether anything stands there that is to last.
+fn stands(path: &AbsPath) -> bool {
+    symlink_metadata(path.as_path()).is_ok() && !Covers::is_cover(path) && !Covers::is_unwanted(path)
+}
+
+/// Whether git would take the directory for a repository, its `HEAD` aside.
+fn is_git_directory(directory: &AbsPath) -> bool {
+    ["objects", "refs"].iter().all(|name| below(directory, name).as_path().is_dir())
+}
+
+/// The directories in a directory, none of them a link.
+fn directories(above: &AbsPath) -> Vec<AbsPath> {
+    let Ok(entries) = std::fs::read_dir(above.as_path()) else { return Vec::new() };
+    let directories = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    directories.filter_map(|entry| AbsPath::try_from(entry.path().as_path()).ok()).collect()
+}
+
+fn below(directory: &AbsPath, name: &str) -> AbsPath {
+    directory.join(name).unwrap_or_else(|_| directory.clone())
+}

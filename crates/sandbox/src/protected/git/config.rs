@@ -1,0 +1,168 @@
+//! The few values of a git configuration file that lead git to further files: includes, the hooks' directory, the
+//! work tree.
+//!
+//! It is read more generously than git reads it: a file that git would refuse still yields what it seems to name, and
+//! a conditional include counts whatever its condition. Only too much is then protected. Other values name programs
+//! to run; those are for whoever wrote the configuration, which no command can.
+
+use std::io::Read;
+use std::path::Path;
+
+/// How much of a file is read. More is no configuration that a person wrote.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// What a configuration file names.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct GitConfig {
+    /// `include.path` and `includeIf.*.path`.
+    pub(super) includes: Vec<Vec<u8>>,
+    /// `core.hooksPath`; of several the last one counts, and each may be in force under another condition.
+    pub(super) hooks: Vec<Vec<u8>>,
+    /// `core.worktree`.
+    pub(super) work_tree: Option<Vec<u8>>,
+}
+
+impl GitConfig {
+    /// Reads a file; one that is not there, or no regular one, names nothing.
+    pub(super) fn read(path: &Path) -> Self {
+        regular_content(path).map(|text| Self::parse(&text)).unwrap_or_default()
+    }
+
+    fn parse(text: &[u8]) -> Self {
+        let mut config = GitConfig::default();
+        let mut section = Vec::new();
+        for line in logical_lines(text) {
+            let mut line = line.trim_ascii_start();
+            while let Some((header, rest)) = line.strip_prefix(b"[").and_then(split_header) {
+                section = section_name(header);
+                line = rest.trim_ascii_start();
+            }
+            if let Some(at) = line.iter().position(|&byte| byte == b'=') {
+                let key = line[..at].trim_ascii().to_ascii_lowercase();
+                config.take(&section, &key, unquote(&line[at + 1..]));
+            }
+        }
+        config
+    }
+
+    fn take(&mut self, section: &[u8], key: &[u8], value: Vec<u8>) {
+        match (section, key) {
+            (b"include" | b"includeif", b"path") => self.includes.push(value),
+            (b"core", b"hookspath") => self.hooks.push(value),
+            (b"core", b"worktree") => self.work_tree = Some(value),
+            _ => {}
+        }
+    }
+}
+
+/// The content of a regular file of reasonable size. A pipe that somebody put there is not waited for.
+pub(super) fn regular_content(path: &Path) -> Option<Vec<u8>> {
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut content = Vec::new();
+    std::fs::File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
+/// Lines, with those joined that end in a backslash which no other one escapes.
+fn logical_lines(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut lines = Vec::new();
+    let mut open = Vec::new();
+    for line in text.split(|&byte| byte == b'\n') {
+        open.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+        if open.iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1 {
+            open.pop();
+        } else {
+            lines.push(std::mem::take(&mut open));
+        }
+    }
+    lines.push(open);
+    lines
+}
+
+/// Splits at the `]` that ends a section's header; one within quotes does not.
+fn split_header(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b']' if !is_quoted => return Some((&text[..at], &text[at + 1..])),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The section of `include "x"` or the old `include.x`, in lower case.
+fn section_name(header: &[u8]) -> Vec<u8> {
+    let end = header.iter().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'.'));
+    header[..end.unwrap_or(header.len())].to_ascii_lowercase()
+}
+
+/// A value without its quotes, escapes and comment.
+fn unquote(text: &[u8]) -> Vec<u8> {
+    let mut value = Vec::new();
+    let mut kept = 0;
+    let mut is_quoted = false;
+    let mut bytes = text.trim_ascii().iter();
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b'#' | b';' if !is_quoted => break,
+            b'\\' => value.extend(bytes.next().map(|&escaped| match escaped {
+                b'n' => b'\n',
+                b't' => b'\t',
+                b'b' => 8,
+                other => other,
+            })),
+            other => value.push(other),
+        }
+        if is_quoted || !byte.is_ascii_whitespace() {
+            kept = value.len();
+        }
+    }
+    value.truncate(kept);
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_is_found_however_it_is_written() {
+        for (text, includes, hooks, work_tree) in [
+            ("[include]\n\tpath = a\n", &["a"][..], &[][..], None),
+            ("[INCLUDE] Path=a ; comment\n", &["a"], &[], None),
+            ("[includeIf \"gitdir:~/x]/\"]\n path = \"a b#\" # no\n", &["a b#"], &[], None),
+            ("[include] path = a\\\nb\n[core]\nhooksPath = .husky/_\n", &["ab"], &[".husky/_"], None),
+            (
+                "[core]\r\n\thookspath = ~/h \r\n\tworktree = ../../../sub\r\n",
+                &[],
+                &["~/h"],
+                Some("../../../sub"),
+            ),
+            ("[core]\nhooksPath=a\nhooksPath=b\n[user]\npath=c\nhooksPath=d\n", &[], &["a", "b"], None),
+            ("[core \"x\"]\nhooksPath = \\\"q\\\\\n", &[], &["\"q\\"], None),
+            ("[core", &[], &[], None),
+            ("hooksPath = x\n= y\n[]\n", &[], &[], None),
+        ] {
+            let config = GitConfig::parse(text.as_bytes());
+            let words = |list: &[&str]| list.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
+            assert_eq!(config.includes, words(includes), "{text}");
+            assert_eq!(config.hooks, words(hooks), "{text}");
+            assert_eq!(config.work_tree.as_deref(), work_tree.map(str::as_bytes), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_are_too_odd(text in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+            GitConfig::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Protected paths, made into rules: what stands at each name, what must stand in where nothing does, and which links
+//! lead there.
+
+use super::{Places, Real, Resolver, literal, real};
+use crate::cover::{Covers, StandIn};
+use crate::error::Error;
+use crate::protected::{self, Group, Missing, Owner, Protected, git};
+use palisade_policy::{AbsPath, Access, Effect, FileSets, Node, Origin};
+use std::os::unix::fs::PermissionsExt;
+
+impl Resolver {
+    /// What belongs to git in `roots`; opens what git must write outside a root to work in it. To be called before any
+    /// write is denied.
+    pub(super) fn repositories(
+        &mut self,
+        roots: &[AbsPath],
+        owner: &Owner,
+        files: &mut FileSets,
+    ) -> Result<Vec<Protected>, Error> {
+        let mut protected = git::of_owner(roots, owner.home.as_ref());
+        for root in roots {
+            let found = git::around(root, owner.home.as_ref())?;
+            protected.extend(found.protected);
+            self.warnings.extend(found.warnings);
+            for path in found.writable {
+                self.nodes.insert(path.clone(), Node::Directory);
+                let origin = Origin::builtin("git", &format!("the git directory of {root}"));
+                files.allow_write.push(literal(path, origin));
+            }
+        }
+        Ok(protected)
+    }
+
+    /// Protects all that is protected, by name and by git.
+    pub(super) fn protect_all(
+        &mut self,
+        roots: &[AbsPath],
+        owner: &Owner,
+        of_git: &[Protected],
+        files: &mut FileSets,
+    ) -> Result<(), Error> {
+        let mut groups = protected::of_owner(owner);
+        for root in roots {
+            groups.extend(protected::in_root(root, owner));
+        }
+        for group in &groups {
+            self.protect_group(group, files)?;
+        }
+        for one in of_git {
+            self.protect(one, files)?;
+        }
+        for root in roots {
+            self.warn_of_closed_root(root, files);
+        }
+        Ok(())
+    }
+
+    /// The directories that are roots in their own right: the root, and what else is writable and in none of them.
+    pub(super) fn roots(&self, places: &Places, files: &FileSets) -> Vec<AbsPath> {
+        let others = files.allow_write.iter().map(|rule| rule.pattern.as_literal());
+        let is_one = |path: &AbsPath| {
+            *path != places.root
+                && *path != places.temporary
+                && self.nodes.get(path) == Some(&Node::Directory)
+        };
+        let mut roots = vec![places.root.clone()];
+        for path in others.filter(|path| is_one(path) && !is_shared(path)) {
+            let is_below = |root: &AbsPath| root.covers(path);
+            if !roots.iter().any(is_below) {
+                roots.push(path.clone());
+            }
+        }
+        roots
+    }
+
+    fn protect_group(&mut self, group: &Group, files: &mut FileSets) -> Result<(), Error> {
+        let exists = |path: &AbsPath| path.as_path().symlink_metadata().is_ok();
+        let is_open = files.judge(Access::Write, &group.directory).effect == Effect::Allow;
+        if !is_open && !exists(&group.directory) && !self.can_be_made(&group.directory, files) {
+            return Ok(());
+        }
+        for one in &group.rows {
+            if is_open || exists(&one.path) || self.can_be_made(&one.path, files) {
+                self.protect(one, files)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the command could bring about something where nothing is, links aside.
+    fn can_be_made(&self, path: &AbsPath, files: &FileSets) -> bool {
+        files.judge(Access::Write, path).effect == Effect::Allow
+    }
+
+    fn protect(&mut self, one: &Protected, files: &mut FileSets) -> Result<(), Error> {
+        let real = Real::of(&one.path)?;
+        let origin = Origin::builtin("protected", &one.path.to_string());
+        self.hold_links(&one.path, &origin, files)?;
+        let stand_in = match one.missing {
+            Missing::Cover(stand_in) => stand_in,
+            Missing::Remove if self.is_to_be_removed(&real, files) => {
+                self.wanted.unwanted.insert(real.path);
+                return Ok(());
+            }
+            Missing::Remove if real.node.is_none() => return Ok(()),
+            Missing::Remove => StandIn::Socket,
+        };
+        self.look_for_other_names(one, &real, &origin);
+        if let Some(path) = self.denied_at(real, stand_in, files) {
+            files.deny_write.push(literal(path, origin));
+        }
+        Ok(())
+    }
+
+    /// Whether nothing that is to last stands at the path, and the command could change that.
+    fn is_to_be_removed(&self, real: &Real, files: &FileSets) -> bool {
+        let is_gap = match real.node {
+            Some(_) => Covers::is_unwanted(&real.path),
+            None => real.first_missing.as_ref() == Some(&real.path),
+        };
+        is_gap && files.judge(Access::Write, &real.path).effect == Effect::Allow
+    }
+
+    /// A second name of a protected file is a way to write it.
+    fn look_for_other_names(&mut self, one: &Protected, real: &Real, origin: &Origin) {
+        match real.node {
+            Some(Node::File) if !Covers::is_cover(&real.path) => self.linked.protected(&real.path, origin),
+            Some(Node::Directory) if one.has_scripts => self.linked.scripts(&real.path, origin),
+            _ => {}
+        }
+    }
+
+    fn warn_of_closed_root(&mut self, root: &AbsPath, files: &FileSets) {
+        let verdict = files.judge(Access::Write, root);
+        if let (Effect::Deny, Some(rule)) = (verdict.effect, verdict.rule)
+            && rule.origin.key.as_ref() == "protected"
+        {
+            let (path, what) = (rule.pattern.as_literal(), &rule.origin.text);
+            self.warnings.push(format!(
+                "nothing in {root} can be written: {path}, which holds it, is protected as {what}, or as what that leads to"
+            ));
+        }
+    }
+
+    /// A link on the way to what may not be written must not be replaced.
+    pub(super) fn hold_links(
+        &mut self,
+        path: &AbsPath,
+        origin: &Origin,
+        files: &FileSets,
+    ) -> Result<(), Error> {
+        for link in real::links_on(path)? {
+            if files.judge(Access::Write, &link).effect == Effect::Allow {
+                self.warnings.push(format!(
+                    "{origin} protects what it leads to, but the command can replace the symbolic link {link} on the way"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether everybody may make files there, as in `/tmp`: then nobody loads anything from there by its name.
+fn is_shared(path: &AbsPath) -> bool {
+    path.as_path().metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o1002 == 0o1002)
+}

@@ -1,0 +1,283 @@
+//! git at work inside: in a repository, a linked worktree, a submodule, a bare repository, by a `.git` file, and with
+//! hooks elsewhere. What must not be written there is not, and all else is.
+
+use palisade_tests::{Project, Run};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const WHO: [(&str, &str); 6] = [
+    ("GIT_AUTHOR_NAME", "n"),
+    ("GIT_AUTHOR_EMAIL", "e@x"),
+    ("GIT_COMMITTER_NAME", "n"),
+    ("GIT_COMMITTER_EMAIL", "e@x"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_ALLOW_PROTOCOL", "file"),
+];
+
+/// Outside, as the user does.
+#[track_caller]
+fn git(at: impl AsRef<Path>, words: &str) -> String {
+    let output =
+        Command::new("git").args(words.split(' ')).envs(WHO).current_dir(at).output().expect("git runs");
+    assert!(output.status.success(), "git {words}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[track_caller]
+fn inside(project: &Project, at: &Path, rules: Value, line: &str) -> Run {
+    let run = WHO.iter().fold(project.run(), |run, (name, value)| run.env(name, value));
+    run.directory(at).sandbox(rules).line(format!("set -e\n{line}"))
+}
+
+/// A repository with two commits and two branches.
+fn repository(at: &Path) {
+    std::fs::create_dir_all(at).expect("own directory");
+    git(at, "init -q -b main");
+    std::fs::write(at.join("f"), "one\n").expect("own directory");
+    git(at, "add -A");
+    git(at, "commit -q -m first");
+    git(at, "branch topic");
+    std::fs::write(at.join("f"), "two\n").expect("own directory");
+    git(at, "commit -q -a -m second");
+}
+
+/// A day's work in a work tree, at whatever it has as `HEAD`.
+const WORK: &str = r#"
+git status --porcelain
+echo new > new; git add new; git commit -q -m new
+echo more >> f; git stash -q; git stash pop -q; git commit -q -a -m more
+git checkout -q -b work; git checkout -q -
+git checkout -q -b side HEAD~1; echo side > side; git add side; git commit -q -m side; git rebase -q work
+git commit -q --amend -m amended; git tag t; git reset -q --hard HEAD~1; git cherry-pick t > /dev/null
+git diff HEAD; git log -1 HEAD > /dev/null; git show -s HEAD > /dev/null; git format-patch -q -1 HEAD --stdout > /dev/null
+git worktree add -q trees/x -b x 2> /dev/null; cd trees/x; echo x > x; git add x; git commit -q -m x; cd ../..
+git worktree remove trees/x
+git gc -q; git fsck > /dev/null 2>&1; git reflog > /dev/null
+git status --porcelain
+"#;
+
+/// Changes of what git runs, each of which must be refused.
+const REFUSED: &[&str] = &[
+    "git config user.name evil",
+    "git config --local alias.x '!true'",
+    "git remote add evil /evil",
+    "echo evil > \"$(git rev-parse --git-path hooks)/pre-commit\"",
+    "D=\"$(git rev-parse --git-path hooks)\"; mv \"$D\" \"$D.old\"",
+    "D=\"$(git rev-parse --git-common-dir)\"; mv \"$D\" \"$D.old\"",
+    "D=\"$(git rev-parse --git-dir)\"; mv \"$D\" \"$D.old\"",
+    "D=\"$(git rev-parse --show-toplevel)\"; rm -f \"$D/.git\"",
+    "D=\"$(git rev-parse --show-toplevel)\"; mv \"$D/.git\" \"$D/x\"",
+];
+
+fn check(project: &Project, at: &Path, rules: &Value) {
+    let run = inside(project, at, rules.clone(), WORK).ok();
+    assert_eq!(run.stdout, "", "{run:#?}");
+    assert_eq!(git(at, "status --porcelain"), "");
+    for line in REFUSED {
+        let run = inside(project, at, rules.clone(), line);
+        assert!(run.status != 0, "{line}: {run:#?}");
+    }
+    git(at, "fsck");
+}
+
+#[test]
+fn in_a_repository() {
+    let Some(project) = Project::where_it_works() else { return };
+    repository(&project.root());
+    check(&project, &project.root(), &json!({}));
+}
+
+#[test]
+fn in_a_directory_of_a_repository() {
+    let Some(project) = Project::where_it_works() else { return };
+    repository(&project.root());
+    let below = project.root().join("below");
+    std::fs::create_dir(&below).expect("own directory");
+    let run = inside(
+        &project,
+        &below,
+        json!({}),
+        "git status --porcelain; git diff HEAD; git log -1 HEAD > /dev/null",
+    );
+    assert_eq!(run.ok().stdout, "");
+}
+
+/// The main repository lies outside the root, and is written where a commit needs it.
+#[test]
+fn in_a_linked_worktree() {
+    for relative in [false, true] {
+        let Some(project) = Project::where_it_works() else { return };
+        let main = project.outside().join("main");
+        repository(&main);
+        let tree = project.root().join("tree");
+        git(&main, &format!("worktree add -q {} topic", tree.display()));
+        if relative {
+            // As newer git writes them when asked to.
+            std::fs::write(tree.join(".git"), "gitdir: ../../outside/main/.git/worktrees/tree\n")
+                .expect("own file");
+            let back = main.join(".git/worktrees/tree/gitdir");
+            std::fs::write(back, "../../../../../root/tree/.git\n").expect("own file");
+        }
+        check(&project, &tree, &json!({}));
+        for line in [
+            "echo evil > ../../outside/main/f",
+            "echo evil > ../../outside/main/.git/hooks/pre-commit",
+            "echo evil > ../../outside/main/.git/config",
+            "echo evil > ../../outside/new",
+        ] {
+            assert!(inside(&project, &tree, json!({}), line).status != 0, "{line}");
+        }
+        assert_eq!(git(&main, "status --porcelain"), "");
+    }
+}
+
+#[test]
+fn in_a_worktree_of_a_bare_repository() {
+    let Some(project) = Project::where_it_works() else { return };
+    let (source, bare) = (project.outside().join("source"), project.root().join("repo.git"));
+    repository(&source);
+    git(project.root(), &format!("clone -q --bare {} repo.git", source.display()));
+    git(&bare, "worktree add -q tree topic");
+    check(&project, &bare.join("tree"), &json!({}));
+}
+
+#[test]
+fn in_a_submodule_and_around_it() {
+    let Some(project) = Project::where_it_works() else { return };
+    let (source, above) = (project.outside().join("source"), project.root().join("above"));
+    repository(&source);
+    repository(&above);
+    git(&above, &format!("submodule --quiet add {} sub", source.display()));
+    git(&above, "commit -q -m sub");
+    check(&project, &above.join("sub"), &json!({}));
+    git(above.join("sub"), "checkout -q -B main origin/main");
+    git(&above, "submodule --quiet update");
+    check(&project, &above, &json!({}));
+    git(&source, "commit -q --allow-empty -m third");
+    // `git submodule update` writes a submodule's configuration anew where it changes what is checked out.
+    let line = "git submodule status > /dev/null; git -C sub fetch -q; \
+        git -C sub checkout -q origin/main; git add sub; git commit -q -m third; git status --porcelain";
+    assert_eq!(inside(&project, &above, json!({}), line).ok().stdout, "");
+    let line = "echo evil > .git/modules/sub/hooks/pre-commit; echo evil > .git/modules/sub/config; cd sub; git config a.b c";
+    assert!(inside(&project, &above, json!({}), &format!("set +e; {line}")).status != 0);
+    assert!(!above.join(".git/modules/sub/hooks/pre-commit").exists());
+    git(above.join("sub"), "fsck");
+}
+
+#[test]
+fn in_a_bare_repository() {
+    let Some(project) = Project::where_it_works() else { return };
+    let source = project.outside().join("source");
+    repository(&source);
+    git(project.root(), &format!("clone -q --bare {} .", source.display()));
+    git(&source, "commit -q --allow-empty -m third");
+    let line = "git fetch -q origin main:main; git branch new; git symbolic-ref HEAD refs/heads/new; git gc -q; git fsck > /dev/null 2>&1; \
+        git update-ref refs/heads/x HEAD; git pack-refs --all; git worktree add -q $TMPDIR/w x; cd $TMPDIR/w; git commit -q --allow-empty -m w";
+    inside(&project, &project.root(), json!({}), line).ok();
+    for line in ["git config a.b c", "echo evil > hooks/post-update", "mv hooks h", "echo evil > config"] {
+        assert!(inside(&project, &project.root(), json!({}), line).status != 0, "{line}");
+    }
+}
+
+/// A `.git` file opens nothing by itself: it may have come with an archive.
+#[test]
+fn with_a_git_file() {
+    let Some(project) = Project::where_it_works() else { return };
+    repository(&project.root());
+    git(project.root(), "init -q --separate-git-dir=inner.git");
+    std::fs::write(project.root().join("inner.git/info/exclude"), "inner.git\n").expect("own directory");
+    check(&project, &project.root(), &json!({}));
+
+    let Some(project) = Project::where_it_works() else { return };
+    repository(&project.root());
+    git(project.root(), &format!("init -q --separate-git-dir={}", project.outside().join("g").display()));
+    let run = inside(&project, &project.root(), json!({}), "git commit -q --allow-empty -m x");
+    assert!(run.status != 0 && run.stderr.contains("does not name"), "{run:#?}");
+    check(&project, &project.root(), &json!({ "filesystem": { "allowWrite": ["../outside/g"] } }));
+}
+
+/// Neither another repository's git directory nor a made-up one is opened by pointing to it.
+#[test]
+fn a_pointer_without_its_counterpart_opens_nothing() {
+    let Some(project) = Project::where_it_works() else { return };
+    let victim = project.outside().join("victim");
+    repository(&victim);
+    git(&victim, "worktree add -q ../tree topic");
+    for pointer in ["victim/.git", "victim/.git/worktrees/tree"] {
+        std::fs::write(project.root().join(".git"), format!("gitdir: ../outside/{pointer}\n"))
+            .expect("own directory");
+        let line = format!("echo evil > ../outside/{pointer}/x");
+        assert!(inside(&project, &project.root(), json!({}), &line).status != 0, "{pointer}");
+    }
+    assert!(!victim.join(".git/x").exists());
+}
+
+/// Hooks that the configuration names elsewhere in the root run inside as they do outside, and are not written.
+#[test]
+fn with_hooks_elsewhere() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(project) = Project::where_it_works() else { return };
+    let root = project.root();
+    repository(&root);
+    git(&root, "config core.hooksPath .hooks/on");
+    let hook = project.write(".hooks/on/pre-commit", "#!/bin/sh\necho ran >> hook-ran\n");
+    std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).expect("own file");
+    inside(&project, &root, json!({}), "git commit -q --allow-empty -m x; test -s hook-ran; rm hook-ran")
+        .ok();
+    for line in
+        ["echo evil >> .hooks/on/pre-commit", "echo evil > .hooks/on/new", "mv .hooks h", "rm -rf .hooks/on"]
+    {
+        assert!(inside(&project, &root, json!({}), line).status != 0, "{line}");
+    }
+    inside(&project, &root, json!({}), "echo ok > .hooks/other").ok();
+}
+
+/// What configuration includes is configuration.
+#[test]
+fn with_included_configuration() {
+    let Some(project) = Project::where_it_works() else { return };
+    let root: PathBuf = project.root();
+    repository(&root);
+    project.write("conf/a", "[include]\n\tpath = b\n");
+    std::fs::write(
+        project.home().join(".gitconfig"),
+        format!("[include]\n\tpath = {}/conf/c\n", root.display()),
+    )
+    .expect("own");
+    git(&root, "config include.path ../conf/a");
+    for line in ["echo evil > conf/a", "echo evil > conf/b", "echo evil > conf/c", "mv conf x"] {
+        assert!(inside(&project, &root, json!({}), line).status != 0, "{line}");
+    }
+    inside(&project, &root, json!({}), "echo ok > conf/d; rm conf/d; git status --porcelain > /dev/null")
+        .ok();
+}
+
+#[test]
+fn from_and_to_a_remote() {
+    let Some(project) = Project::where_it_works() else { return };
+    repository(&project.root());
+    git(project.root(), "clone -q --bare . remote.git");
+    git(project.root(), "remote add origin ./remote.git");
+    let line = "git fetch -q origin 2> /dev/null; git push -q origin main; git commit -q --allow-empty -m x; git push -q origin main; \
+        git rev-parse -q --verify origin/main > /dev/null; git pull -q --rebase origin main 2> /dev/null; git clone -q remote.git again; \
+        cd again; git commit -q --allow-empty -m y; git push -q";
+    inside(&project, &project.root(), json!({}), line).ok();
+}
+
+#[test]
+fn many_linked_worktrees_are_no_obstacle() {
+    let Some(project) = Project::where_it_works() else { return };
+    let root = project.root();
+    repository(&root);
+    for number in 0..60 {
+        git(&root, &format!("worktree add -q --detach ../outside/w{number}"));
+    }
+    let line = "echo evil > .git/worktrees/w7/commondir; mv .git/worktrees/w8 .git/worktrees/w9/x; \
+        mv .git/worktrees .git/x; echo evil > .git/worktrees/w10/config.worktree; git commit -q --allow-empty -m x";
+    inside(&project, &root, json!({}), &format!("set +e; {line}")).ok();
+    assert_eq!(std::fs::read_to_string(root.join(".git/worktrees/w7/commondir")).expect("there"), "../..\n");
+    assert!(root.join(".git/worktrees/w8/commondir").exists());
+    assert!(!root.join(".git/worktrees/w10/config.worktree").exists());
+    git(project.outside().join("w9"), "status");
+}

@@ -1,0 +1,6 @@
+//! Protected paths: what programs outside load by themselves, no command writes, whatever a rule allows.
+
+mod attacks;
+mod kept;
+mod links;
+mod names;
