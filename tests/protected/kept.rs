@@ -94,7 +94,7 @@ fn what_a_killed_host_leaves_is_gone_after_the_next_command() {
     });
 }
 
-/// A directory that the user cannot write needs no stand-ins, and gets none.
+/// Nothing can stand in where the user cannot write; but the command could change that.
 #[test]
 fn a_root_that_nobody_can_write_starts() {
     use std::os::unix::fs::PermissionsExt;
@@ -103,7 +103,8 @@ fn a_root_that_nobody_can_write_starts() {
         std::fs::set_permissions(project.root(), PermissionsExt::from_mode(mode)).expect("own directory")
     };
     set(0o555);
-    let run = project.line("echo ran");
+    let run = project.line("echo ran; chmod 755 . 2> /dev/null; echo evil > .bashrc");
     set(0o755);
-    assert_eq!(run.ok().stdout, "ran\n");
+    assert!(run.status != 0 && run.stdout == "ran\n", "{run:#?}");
+    assert_eq!(project.tree(), [""; 0]);
 }

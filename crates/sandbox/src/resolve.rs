@@ -257,6 +257,16 @@ impl Resolver {
         if files.judge(Access::Write, &first_missing).effect == Effect::Deny {
             return None;
         }
+        let directory = first_missing.parent()?;
+        if !real::may_write(&directory) {
+            return real::is_ours(&directory).then(|| {
+                self.warnings.push(format!(
+                    "{directory} cannot be written, so nothing can stand in for {first_missing}: it is read-only as a whole"
+                ));
+                self.nodes.insert(directory.clone(), Node::Directory);
+                directory
+            });
+        }
         self.nodes.insert(first_missing.clone(), Node::File);
         self.wanted.covers.entry(first_missing.clone()).or_insert(stand_in);
         Some(first_missing)

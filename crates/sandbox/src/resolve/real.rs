@@ -113,6 +113,17 @@ pub(crate) fn links_on(path: &AbsPath) -> Result<Vec<AbsPath>, Error> {
     Ok(links)
 }
 
+/// Whether this user may make files in a directory, as its permissions are now.
+pub(crate) fn may_write(directory: &AbsPath) -> bool {
+    rustix::fs::access(directory.as_bytes(), rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// Whether this user, and so a command, can change a directory's permissions.
+pub(crate) fn is_ours(directory: &AbsPath) -> bool {
+    rustix::fs::stat(directory.as_bytes())
+        .is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw())
+}
+
 /// Where the link at `path` leads, if one is there.
 fn target_of(path: &AbsPath) -> Option<AbsPath> {
     let target = std::fs::read_link(path.as_path()).ok()?;
