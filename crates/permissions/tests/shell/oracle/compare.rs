@@ -111,6 +111,13 @@ fn has_same_words(ours: &[Word], theirs: &[Text]) -> bool {
                 // Left to the shell: one of ours stands for all of them.
                 return has_same_words_behind(ours.as_slice(), &some[1..], theirs, text);
             }
+            several if several.iter().any(|word| word.flags.expanded && word.flags.glob) => {
+                return has_same_files(
+                    &[several, ours.as_slice().iter().collect::<Vec<_>>().as_slice()].concat(),
+                    theirs,
+                    text,
+                );
+            }
             several => {
                 several.len() == count
                     && several.iter().zip(&text.values).all(|(word, value)| has_value(word, value))
@@ -128,6 +135,21 @@ fn has_same_words_behind(rest: &[Word], excess: &[&Word], theirs: &[Text], text:
     let Some(position) = theirs.iter().position(|other| std::ptr::eq(other, text)) else { return false };
     let words: Vec<Word> = excess.iter().copied().chain(rest).cloned().collect();
     has_same_words(&words, &theirs[position + 1..])
+}
+
+/// Where braces and file names meet, bash has made as many words as there are files: any number of ours, all from
+/// braces, may stand for them.
+fn has_same_files(ours: &[&Word], theirs: &[Text], text: &Text) -> bool {
+    let Some(position) = theirs.iter().position(|other| std::ptr::eq(other, text)) else { return false };
+    let fits = |word: &&&Word| {
+        word.flags.expanded
+            && word.value.as_ref().is_none_or(|value| text.values.iter().any(|other| **other == **value))
+    };
+    let most = ours.iter().take_while(fits).count();
+    (1..=most).any(|count| {
+        let rest: Vec<Word> = ours[count..].iter().map(|word| (*word).clone()).collect();
+        has_same_words(&rest, &theirs[position + 1..])
+    })
 }
 
 fn has_value(word: &Word, value: &str) -> bool {
