@@ -6,6 +6,7 @@
 
 mod figure;
 mod loading;
+mod permissions;
 mod verdicts;
 
 use std::process::ExitCode;
@@ -13,7 +14,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match loading::figures() {
         Ok(figures) => {
-            figures.iter().chain(&verdicts::figures()).for_each(|figure| println!("{figure}"));
+            figures
+                .iter()
+                .chain(&verdicts::figures())
+                .chain(&permissions::figures())
+                .for_each(|figure| println!("{figure}"));
             ExitCode::SUCCESS
         }
         Err(reason) => {
