@@ -22,6 +22,7 @@ mod words;
 
 pub use directory::Directory;
 pub use words::Words;
+pub(crate) use words::{holes, keeps_first, open_name};
 
 use crate::shell::{Assignment, Reading, Redirection, Shell};
 use palisade_policy::AbsPath;
@@ -72,6 +73,8 @@ pub struct Program {
     pub command: usize,
     /// Whether its words are all that it is given.
     pub operands: Operands,
+    /// The text in its words that stands for what comes from elsewhere; empty where that follows its words.
+    pub(crate) replaced: Option<Box<str>>,
     /// Where relative paths among its words start.
     pub directory: Directory,
     /// Those of its own command, shared by the levels of one command, and relative to where the outermost of these
@@ -148,8 +151,10 @@ pub enum Reason {
     DynamicCode,
     /// It is given code that could not be read in full.
     UnreadableCode,
-    /// It reads its code from standard input.
+    /// It reads its code from standard input, and what that is does not stand in the line.
     CodeFromInput,
+    /// It reads its code from a here-document or a here-string, which is looked into.
+    CodeInLine,
     /// It runs a file in the shell itself (`source`, `.`).
     SourcedFile,
     /// A wrapper was given an option that is not known here.
@@ -163,6 +168,11 @@ pub enum Reason {
 }
 
 impl Program {
+    /// Whether nothing of it stands in the line: its name and all that it is given come from elsewhere.
+    pub(crate) fn is_all_from_elsewhere(&self) -> bool {
+        self.words.len() == 1 && *self.words[0].raw == *walk::FROM_ELSEWHERE && self.name.is_none()
+    }
+
     /// Whether only its first words are listed, since it is one of very many that may run.
     pub(crate) fn is_cut(&self) -> bool {
         self.reach == Reach::Guessed
@@ -199,7 +209,7 @@ impl fmt::Display for Reason {
             Reason::Function => "it calls a function that the line defines",
             Reason::DynamicCode => "it runs code that is put together while the line runs",
             Reason::UnreadableCode => "it runs code that could not be read in full",
-            Reason::CodeFromInput => "a shell reads its code from standard input",
+            Reason::CodeFromInput | Reason::CodeInLine => "a shell reads its code from standard input",
             Reason::SourcedFile => "it runs a file inside the shell itself",
             Reason::UnknownOption => "it gives a wrapper an option that is not known here",
             Reason::DynamicOption => "it gives a wrapper words that are put together while the line runs",

@@ -14,6 +14,7 @@ mod table;
 
 pub(crate) use sed::scan;
 
+use crate::program::keeps_first;
 use crate::shell::Word;
 use table::{Kind, Tool};
 
@@ -97,14 +98,14 @@ impl Tool {
         let mut only_operands = false;
         while let Some(word) = words.get(at) {
             match word.value.as_deref() {
-                _ if only_operands && self.takes(word) => operands.push(at),
+                _ if only_operands && self.takes(word, true) => operands.push(at),
                 Some("--") => only_operands = true,
                 Some(option) if option.len() > 1 && option.starts_with('-') && self.kind != Kind::Text => {
                     at += usize::from(self.takes_next(option)?);
                 }
                 // What prints its words may still be given options that do more.
                 Some(option) if option.starts_with('-') && self.is_bad(option) => return None,
-                _ if self.takes(word) => operands.push(at),
+                _ if self.takes(word, self.ends_options && !operands.is_empty()) => operands.push(at),
                 _ => return None,
             }
             at += 1;
@@ -112,21 +113,25 @@ impl Tool {
         Some(operands)
     }
 
-    /// Whether a word may stand as an operand.
-    fn takes(&self, word: &Word) -> bool {
+    /// Whether a word may stand as an operand; `is_operand` says that no option may stand in its place.
+    fn takes(&self, word: &Word, is_operand: bool) -> bool {
         if word.value.is_some() {
             return true;
         }
+        // What a wildcard finds may be an option by its name, and may be several words.
+        let cannot_act = self.globs || is_operand || keeps_first(word);
+        let flags = word.flags;
         // What a variable holds is nobody's business, but where the home directory is.
         if self.kind == Kind::Text {
-            return is_substitution(word) || (word.flags.glob && !word.flags.dynamic && !word.flags.tilde);
+            let is_text = is_substitution(word) || (flags.glob && !flags.dynamic && !flags.tilde);
+            return is_text && cannot_act;
         }
         if crate::judge::is_home_spelled(word) {
             return true;
         }
-        let flags = word.flags;
-        let cannot_be_option = !word.raw.starts_with(['*', '?', '[', '-', '"', '\'']);
-        flags.glob && !flags.dynamic && !flags.brace && !flags.tilde && (self.globs || cannot_be_option)
+        let is_counted = matches!(self.kind, Kind::AtMost(_));
+        let is_wildcard = flags.glob && !flags.dynamic && !flags.brace && !flags.tilde;
+        is_wildcard && cannot_act && !is_counted
     }
 
     /// Whether `option` takes the next word as its value; `None` when it does more than read.

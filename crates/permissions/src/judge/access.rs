@@ -6,8 +6,8 @@
 //! seen; that is what the sandbox is for.
 
 use super::Context;
-use super::place::{Place, place_of};
-use crate::program::{Operands, Program};
+use super::place::{Place, is_home_spelled, place_of};
+use crate::program::{Operands, Program, keeps_first};
 use crate::read_only;
 use crate::shell::Word;
 use palisade_policy::{AbsPath, Access};
@@ -312,7 +312,9 @@ pub(super) fn edits(program: &Program, context: &Context<'_>) -> Option<Vec<Touc
             }
             Some(_) => {}
             // A name that starts with a wildcard may turn out to be an option.
-            None if word.raw.starts_with(['*', '?', '[']) && !only_operands && name != "rm" => return None,
+            None if !keeps_first(word) && !is_home_spelled(word) && !only_operands && name != "rm" => {
+                return None;
+            }
             None => {}
         }
     }

@@ -11,9 +11,19 @@ pub(super) fn indirect(programs: &Programs) -> Option<&'static str> {
     certain.or_else(|| programs.list.iter().find_map(of_program))
 }
 
+/// Whether a command gives a name of a program another meaning, so that what runs later is not what it is called.
+pub(super) fn rebinds(program: &Program) -> bool {
+    let Some((_, words)) = program.words.split_first() else { return false };
+    match program.name.as_deref() {
+        Some("alias") => words.iter().any(|word| word.value.as_deref().is_none_or(|v| v.contains('='))),
+        Some("hash") => words.iter().any(|word| word.value.is_none() || option_has(word, 'p')),
+        _ => false,
+    }
+}
+
 fn said(reason: Reason) -> &'static str {
     match reason {
-        Reason::CodeFromInput => "a shell that reads its code from standard input",
+        Reason::CodeFromInput | Reason::CodeInLine => "a shell that reads its code from standard input",
         Reason::SourcedFile => "a file that is run inside the shell itself",
         Reason::Function => "a function that the line defines",
         Reason::DynamicName => "a name that is put together while the line runs",

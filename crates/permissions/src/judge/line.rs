@@ -34,6 +34,7 @@ pub(super) fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) 
         line: squeeze(line.trim()),
         long: line.len() > LONGEST_ALLOWED,
         spellings: spell(&programs.list),
+        hides_code: hides_code(&programs),
         touched: Touched::of(rules, &programs, context),
         files: Files { rules, context },
         names_hosts: !hosts.is_empty(),
@@ -58,6 +59,8 @@ struct Lines<'a, 'c> {
     /// One for each program.
     spellings: Vec<Spellings>,
     touched: Touched,
+    /// Whether the line runs code that is not in it, so that any rule about commands may be met.
+    hides_code: bool,
     /// The whole line, blanks made single.
     line: String,
     long: bool,
@@ -224,17 +227,10 @@ impl<'a> Lines<'a, '_> {
             }
         }
         match maybe {
-            None if self.reading.reason().is_some() || self.hides_code() => (Hit::Maybe, None),
+            None if self.reading.reason().is_some() || self.hides_code => (Hit::Maybe, None),
             None => (Hit::No, None),
             at => (Hit::Maybe, at),
         }
-    }
-
-    /// Whether the line runs code that is not in it, so that any rule about commands may be met.
-    fn hides_code(&self) -> bool {
-        use program::Reason::{DynamicCode, OtherLanguage, TooDeep, UnreadableCode};
-        let hides = |reason| matches!(reason, DynamicCode | OtherLanguage | TooDeep | UnreadableCode);
-        self.programs.uncertain.iter().any(|uncertain| hides(uncertain.reason))
     }
 
     /// Whether the line runs inside the sandbox without an approval of its own.
@@ -299,6 +295,14 @@ impl<'a> Lines<'a, '_> {
             Some((*at, path.clone()))
         })
     }
+}
+
+fn hides_code(programs: &Programs) -> bool {
+    use program::Reason::{CodeFromInput, DynamicCode, OtherLanguage, TooDeep, UnreadableCode};
+    let hides =
+        |reason| matches!(reason, CodeFromInput | DynamicCode | OtherLanguage | TooDeep | UnreadableCode);
+    programs.uncertain.iter().any(|uncertain| hides(uncertain.reason))
+        || programs.list.iter().any(indirect::rebinds)
 }
 
 /// Whether a program's name is put together while the line runs, out of a text that names one that removes

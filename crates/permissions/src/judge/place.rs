@@ -141,22 +141,17 @@ fn names_meet(found: &[u8], pattern: &[u8]) -> bool {
     crate::command_pattern::may_meet(&pattern, &found)
 }
 
-/// A name with each of its wildcards written as `any`.
+/// A name with each of its wildcards written as `any`. A set may hold a `]` of its own, so that it ends at the
+/// last one at the latest.
 fn loosen(name: &[u8], any: &str) -> String {
-    let mut out = String::new();
-    let mut in_set = false;
-    for c in String::from_utf8_lossy(name).chars() {
-        match c {
-            ']' if in_set => in_set = false,
-            _ if in_set => {}
-            '*' | '?' | '[' | '\\' => {
-                in_set = c == '[';
-                out.push_str(any);
-            }
-            c => out.push(c),
+    let name = String::from_utf8_lossy(name);
+    let open = |text: &str| text.replace(['*', '?', '[', '\\'], any);
+    match (name.find('['), name.rfind(']')) {
+        (Some(start), Some(end)) if start < end => {
+            format!("{}{any}{}", open(&name[..start]), open(&name[end + 1..]))
         }
+        _ => open(&name),
     }
-    out
 }
 
 #[cfg(test)]

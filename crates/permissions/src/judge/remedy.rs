@@ -1,8 +1,9 @@
 //! The rules that would let a line through: what is offered to be remembered.
 //!
 //! Each rule covers the command that it is offered for and nothing that a person would not expect from
-//! reading it. An interpreter or a wrapper is offered with exactly its words, since its name says nothing
-//! about what it runs.
+//! reading it, and none is offered that the others make needless. An interpreter or a wrapper is offered with
+//! exactly its words, since its name says nothing about what it runs; so is a command that asks because of the
+//! files that it names, since any other file may be one that matters more.
 
 use super::Reason;
 use super::breadth::is_interpreter;
@@ -13,7 +14,10 @@ use crate::{CommandPattern, spell_path};
 
 /// A part of a line that nothing lets through.
 pub(super) enum Part<'p> {
+    /// One that its name says enough about.
     Command(&'p Program, &'p Spellings),
+    /// One to be let through with just these words.
+    Exact(&'p Spellings),
     Write(&'p Place),
 }
 
@@ -63,12 +67,24 @@ pub(super) fn of_line(parts: &[Part<'_>], reason: &Reason<'_>) -> Vec<Box<str>> 
             rules.push(rule);
         }
     }
+    let all = rules.clone();
+    rules.retain(|rule| !all.iter().any(|other| other != rule && makes_needless(other, rule)));
     if rules.len() > MOST { Vec::new() } else { rules }
+}
+
+/// Whether the one rule covers whatever the other covers.
+fn makes_needless(wide: &str, narrow: &str) -> bool {
+    let pattern = |rule: &str| CommandPattern::parse(rule.strip_prefix("Bash(")?.strip_suffix(')')?).ok();
+    match (pattern(wide), pattern(narrow)) {
+        (Some(wide @ CommandPattern::Prefix(_)), Some(CommandPattern::Exact(words))) => wide.covers(&words),
+        _ => false,
+    }
 }
 
 fn of_part(part: &Part<'_>) -> Option<Box<str>> {
     match part {
         Part::Command(program, spellings) => of_command(program, spellings),
+        Part::Exact(spellings) => exactly(spellings),
         Part::Write(Place::Paths(paths)) => match &paths[..] {
             [path] => spell_path(path).map(|text| format!("Edit({})", text.trim_end_matches("/**")).into()),
             _ => None,
@@ -89,13 +105,22 @@ fn of_command(program: &Program, spellings: &Spellings) -> Option<Box<str>> {
         None if WITH_COMMANDS.contains(&name) => None,
         _ => Some(first.to_owned()),
     };
+    match prefix {
+        Some(prefix) => {
+            let pattern = format!("{prefix} *");
+            let is_prefix = matches!(CommandPattern::parse(&pattern), Ok(CommandPattern::Prefix(_)));
+            is_prefix.then(|| format!("Bash({pattern})").into())
+        }
+        None => exactly(spellings),
+    }
+}
+
+/// The command with just its words; none where a word with a star of its own would make a wider pattern of it.
+fn exactly(spellings: &Spellings) -> Option<Box<str>> {
     let whole = format!("{}{}", spellings.assignments, spellings.raw);
-    let pattern = prefix.map_or(whole.clone(), |prefix| format!("{prefix} *"));
-    let parsed = CommandPattern::parse(&pattern).ok()?;
-    // A word with a star of its own would make a wider pattern of an exact one.
-    let is_same = matches!(parsed, CommandPattern::Prefix(_))
-        || (matches!(parsed, CommandPattern::Exact(_)) && parsed.covers(&whole));
-    is_same.then(|| format!("Bash({pattern})").into())
+    let is_exact =
+        matches!(CommandPattern::parse(&whole), Ok(CommandPattern::Exact(words)) if *words == *whole);
+    is_exact.then(|| format!("Bash({whole})").into())
 }
 
 fn is_command_name(word: &str) -> bool {

@@ -6,7 +6,7 @@
 //! first word; in each, a word without a certain value may be anything.
 
 use crate::command_pattern::HOLE;
-use crate::program::Program;
+use crate::program::{self, Program};
 use crate::read_only::is_in_system_directory;
 use crate::shell::Word;
 
@@ -28,6 +28,8 @@ pub(super) struct Spellings {
 
 /// More words than these, counted for each of the programs of a line anew, and those that have many are cut.
 const MOST_WORDS: usize = 40_000;
+/// [`HOLE`] as a text.
+const HOLE_TEXT: &str = "\0";
 /// What is left of a program that is cut.
 const WORDS_LEFT: usize = 32;
 
@@ -107,14 +109,22 @@ impl Spellings {
             self.push_broad(self.assignments.trim_end().to_owned());
             return;
         };
-        let name: Box<str> = program.name.clone().unwrap_or_else(|| holes(first).into());
-        let values: Vec<String> = rest.iter().map(holes).collect();
+        let first = holes(first, program);
+        let open = || first.rsplit('/').next().unwrap_or(&first).to_lowercase().into();
+        let name: Box<str> = program.name.clone().unwrap_or_else(open);
+        let values: Vec<String> = rest.iter().map(|word| holes(word, program)).collect();
         self.push_broad(join(std::iter::once(&*name).chain(values.iter().map(String::as_str))));
-        self.push_broad(join(std::iter::once(holes(first)).chain(values.iter().cloned())));
+        self.push_broad(join(std::iter::once(&*first).chain(values.iter().map(String::as_str))));
         for skipped in leading_options(&name, &values) {
             self.push_broad(join(
                 std::iter::once(&*name).chain(values[skipped..].iter().map(String::as_str)),
             ));
+        }
+        if program.replaced.as_deref() == Some("") {
+            // More words follow.
+            for text in self.broad.clone() {
+                self.push_broad(format!("{text} {HOLE}"));
+            }
         }
         self.push_broad(self.raw.clone());
         if !self.assignments.is_empty() {
@@ -160,29 +170,13 @@ fn leading_options(name: &str, values: &[String]) -> Vec<usize> {
     counts
 }
 
-/// The value of a word, with a hole for what is not certain.
-fn holes(word: &Word) -> String {
-    if let Some(value) = &word.value {
-        return squeeze(value);
+/// The value of a word of `program`, with a hole for what is not certain.
+fn holes(word: &Word, program: &Program) -> String {
+    let text = squeeze(&program::holes(word));
+    match program.replaced.as_deref() {
+        Some(mark) if !mark.is_empty() && text.contains(mark) => text.replace(mark, HOLE_TEXT),
+        _ => text,
     }
-    if word.flags.dynamic || word.flags.brace || word.flags.tilde || word.flags.quoted || !word.flags.glob {
-        return HOLE.to_string();
-    }
-    let mut out = String::new();
-    let mut in_set = false;
-    for c in word.raw.chars() {
-        match c {
-            '*' | '?' | '[' if !in_set => {
-                in_set = c == '[';
-                out.push(HOLE);
-            }
-            ']' if in_set => in_set = false,
-            _ if in_set => {}
-            '\\' => out.push(HOLE),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// Whether a value stands for itself in a text of words with blanks between.

@@ -123,7 +123,7 @@ impl Inner {
 
     /// The words joined as code.
     pub(super) fn code(words: &[Word], language: Language) -> Self {
-        let text = words.iter().map(as_code).collect::<Vec<_>>().join(" ");
+        let text = text_of_code(words);
         let certain = words.iter().all(|word| word.value.is_some());
         Inner::new(What::Code(Code { text, certain, language }))
     }
@@ -132,6 +132,11 @@ impl Inner {
     pub(super) fn text(text: &str, language: Language) -> Self {
         Inner::new(What::Code(Code { text: text.to_owned(), certain: true, language }))
     }
+}
+
+/// The words joined as the text that a shell is given.
+pub(super) fn text_of_code(words: &[Word]) -> String {
+    words.iter().map(as_code).collect::<Vec<_>>().join(" ")
 }
 
 /// What a word puts into code that it is part of: its value, or what it is before expansion.

@@ -3,18 +3,18 @@
 use super::behind::{Enters, Found, Inner, Language};
 use super::options::{Grammar, Stop};
 use super::{Reason, Words};
+use crate::judge::is_home_spelled;
 use crate::shell::{Word, WordFlags};
 
 /// What stands behind a program of that base name, where it is one of these.
 pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
     Some(match name {
-        "bash" | "rbash" => shell(words, Language::Bash),
-        "sh" | "dash" | "ash" | "ksh" | "ksh93" | "mksh" | "yash" | "posh" => shell(words, Language::Posix),
-        "zsh" | "fish" | "csh" | "tcsh" => shell(words, Language::Other),
+        "bash" | "rbash" | "sh" | "dash" | "ash" | "ksh" | "ksh93" | "mksh" | "yash" | "posh" | "zsh"
+        | "fish" | "csh" | "tcsh" => return shell(words, language_of(name)),
         "eval" => code_of_own(words, usize::MAX),
         "trap" => code_of_own(words, 1),
         "mapfile" | "readarray" | "compgen" | "complete" => callback(words),
-        "source" | "." => Found::hidden(Reason::SourcedFile),
+        "source" | "." => source(words),
         "find" | "gfind" => find(words),
         "fd" | "fdfind" => fd(words),
         "parallel" => parallel(words),
@@ -62,8 +62,28 @@ const SHELL_LONG: [&str; 14] = [
     "protected",
 ];
 
-/// `sh -c CODE`, and shells that read their code from elsewhere.
-fn shell(words: &Words, language: Language) -> Found {
+/// The language that a program reads code in.
+pub(super) fn language_of(name: &str) -> Language {
+    match name {
+        "source" | "." => Language::Own,
+        "bash" | "rbash" => Language::Bash,
+        "zsh" | "fish" | "csh" | "tcsh" => Language::Other,
+        _ => Language::Posix,
+    }
+}
+
+/// `source FILE`: what is in a file is not seen, but what is in a descriptor may be anything of the line.
+fn source(words: &Words) -> Found {
+    let start = 1 + usize::from(words.get(1).and_then(value) == Some("--"));
+    match words.get(start).map(|word| (word, value(word))) {
+        Some((_, Some(path))) if names_input(path) => Found::hidden(Reason::CodeFromInput),
+        Some((word, None)) if !is_home_spelled(word) => Found::hidden(Reason::DynamicCode),
+        _ => Found::hidden(Reason::SourcedFile),
+    }
+}
+
+/// `sh -c CODE`, and shells that read their code from elsewhere; `None` for one that runs a script.
+fn shell(words: &Words, language: Language) -> Option<Found> {
     let (mut takes_code, mut reads_input, mut at) = (false, false, 1);
     while let Some(word) = words.get(at) {
         let Some(text) = value(word) else { break };
@@ -74,12 +94,12 @@ fn shell(words: &Words, language: Language) -> Found {
                 at += 1;
                 break;
             }
-            "help" | "version" => return Found::nothing(),
+            "help" | "version" => return None,
             "rcfile" | "init-file" => at += 2,
             "command" if language == Language::Other => (takes_code, at) = (true, at + 1),
             _ if SHELL_LONG.contains(&long) => at += 1,
             _ if letters.starts_with('-') => {
-                return Found::guessed(words, &Stop { at, reason: Reason::UnknownOption });
+                return Some(Found::guessed(words, &Stop { at, reason: Reason::UnknownOption }));
             }
             _ => {
                 takes_code |= letters.contains('c');
@@ -89,7 +109,7 @@ fn shell(words: &Words, language: Language) -> Found {
             }
         }
     }
-    match words.get(at) {
+    Some(match words.get(at) {
         Some(code) if takes_code => {
             let uses_arguments = code.raw.contains('$') && at + 1 < words.len();
             let arguments = uses_arguments.then(|| Inner::guess(words.from(at + 1)));
@@ -100,9 +120,9 @@ fn shell(words: &Words, language: Language) -> Found {
         Some(word) if value(word).is_none() => {
             Found::guessed(words, &Stop { at, reason: Reason::DynamicCode })
         }
-        Some(word) if !reads_input && !names_input(value(word).unwrap_or_default()) => Found::nothing(),
+        Some(word) if !reads_input && !names_input(value(word).unwrap_or_default()) => return None,
         _ => Found::hidden(Reason::CodeFromInput),
-    }
+    })
 }
 
 /// Whether a file is the standard input, or another descriptor that the line may have filled.

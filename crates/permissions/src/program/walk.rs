@@ -8,8 +8,11 @@ use super::words::base_name;
 use super::{
     Directory, Operands, Program, Programs, Reach, Reason, Role, Start, Uncertain, Words, special, track,
 };
-use crate::shell::{self, Assignment, Command, Line, Redirection, RedirectionOperator, Shell, Word};
+use crate::shell::RedirectionOperator::{self, Duplicate};
+use crate::shell::{self, Assignment, Command, Line, Place, Redirection, Shell, Word, WordFlags};
 use std::collections::HashSet;
+use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 
 /// How many levels of one command are looked through.
@@ -18,11 +21,15 @@ const MOST_LEVELS: usize = 32;
 const DEEPEST_CODE: usize = 8;
 /// How many words a guess is given. What a rule says about a program stands in its first words.
 pub(super) const GUESSED_WORDS: usize = 16;
+/// Stands for a program that does not stand in the line.
+pub(super) const FROM_ELSEWHERE: &str = "…";
 
 pub(super) struct Walk<'a> {
     start: &'a Start<'a>,
     functions: HashSet<Box<str>>,
     found: Programs,
+    /// What reads code that another command of the same line may print.
+    unfed: Vec<Context>,
 }
 
 /// One level of one command, before it is listed.
@@ -52,7 +59,7 @@ struct Context {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(start: &'a Start<'a>) -> Self {
-        Walk { start, functions: HashSet::new(), found: Programs::default() }
+        Walk { start, functions: HashSet::new(), found: Programs::default(), unfed: Vec::new() }
     }
 
     /// Lists all that a line runs.
@@ -86,6 +93,7 @@ impl<'a> Walk<'a> {
         self.found.changes_home |= ground.home.is_none() && self.start.home.is_some();
         self.functions.extend(line.functions.iter().cloned());
         let directories = track::directories(text, line, directory, &ground);
+        let mut fed = 0;
         for (index, (command, directory)) in line.commands.iter().zip(directories).enumerate() {
             let redirections = command.redirections.as_slice().into();
             let mut context = Context { directory, redirections, ground: ground.clone(), ..context(index) };
@@ -94,6 +102,24 @@ impl<'a> Walk<'a> {
                 context.reach = Reach::Guessed;
             }
             self.command(command, context);
+            for context in std::mem::take(&mut self.unfed) {
+                self.feed(line, fed..index, &context);
+                fed = index;
+            }
+        }
+    }
+
+    /// Reads what the commands of a pipeline may print as code: `cat <<E | sh`, `echo 'rm x' | sh`.
+    fn feed(&mut self, line: &Line, commands: Range<usize>, context: &Context) {
+        let in_pipe = |command: &&Command| is_in_pipe(line, command.scope);
+        for command in line.commands[commands].iter().filter(in_pipe) {
+            for word in command.redirections.iter().filter_map(text_of) {
+                self.guess_text(word.value.as_deref().unwrap_or(&word.raw), context);
+            }
+            let name = command.words.first().and_then(|word| word.value.as_deref()).unwrap_or_default();
+            if matches!(&*base_name(name, self.start.folds_case), "echo" | "printf") {
+                self.guess_text(&behind::text_of_code(&command.words[1..]).replace("\\n", "\n"), context);
+            }
         }
     }
 
@@ -114,6 +140,7 @@ impl<'a> Walk<'a> {
             outer: context.outer,
             command: context.command,
             operands: operands(context.more.is_some()),
+            replaced: context.more.clone(),
             directory: context.directory.clone(),
             redirections: context.redirections.clone(),
             words: words.clone(),
@@ -142,12 +169,15 @@ impl<'a> Walk<'a> {
     fn behind(&mut self, index: usize, name: &str, words: &Words, context: &Context) {
         let found = behind::look(name, words);
         self.found.list[index].role = found.role;
-        if let Some(reason) = found.uncertain {
-            self.note(index, reason);
-            self.here_strings(index, reason, context);
-        } else if found.is_wrapper && found.inner.is_empty() && context.more.is_some() {
+        match found.uncertain {
+            Some(Reason::CodeFromInput) => self.input(index, name, context),
+            Some(reason) => self.note(index, reason),
+            None => {}
+        }
+        if found.is_wrapper && found.inner.is_empty() && context.more.is_some() {
             // What it runs comes from where its other words come from.
             self.note(index, Reason::DynamicName);
+            self.from_elsewhere(context);
         }
         let behind = if found.role == Role::Plain { Reach::BehindPlain } else { Reach::BehindOther };
         if context.is_rough && context.levels == 1 && found.role != Role::Last {
@@ -165,17 +195,37 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where code comes from standard input, that may be a text in the line: `sh <<< 'rm x'`.
-    fn here_strings(&mut self, index: usize, reason: Reason, context: &Context) {
-        if reason != Reason::CodeFromInput {
-            return;
-        }
+    /// Where code comes from standard input, that may be a text in the line: `sh <<< 'rm x'`, `sh <<E`.
+    fn input(&mut self, index: usize, name: &str, context: &Context) {
         let redirections = context.redirections.clone();
-        let texts = redirections.iter().filter(|one| one.operator == RedirectionOperator::HereString);
-        for text in texts {
-            let inner = Inner::code(std::slice::from_ref(&text.target), Language::Posix);
-            self.inner(index, inner, context.clone());
+        let texts: Vec<&Word> = redirections.iter().filter_map(text_of).collect();
+        let is_other = |one: &&Redirection| one.operator.reads() || one.operator == Duplicate;
+        let is_shown = !texts.is_empty() && !redirections.iter().any(|one| is_other(&one));
+        self.note(index, if is_shown { Reason::CodeInLine } else { Reason::CodeFromInput });
+        if texts.is_empty() {
+            self.unfed.push(context.clone());
         }
+        for text in texts {
+            let code = Code {
+                text: text
+                    .value
+                    .as_deref()
+                    .map_or_else(|| behind::text_of_code(slice::from_ref(text)), Into::into),
+                certain: text.value.is_some(),
+                language: special::language_of(name),
+            };
+            self.inner(index, Inner::new(What::Code(code)), context.clone());
+        }
+    }
+
+    /// Lists a program of which not even the name stands in the line.
+    fn from_elsewhere(&mut self, context: &Context) {
+        let word = Word {
+            value: None,
+            flags: WordFlags { dynamic: true, ..WordFlags::default() },
+            ..special::literal(FROM_ELSEWHERE)
+        };
+        self.list_guess(vec![word].into(), None, true, context);
     }
 
     fn inner(&mut self, index: usize, inner: Inner, context: Context) {
@@ -234,24 +284,30 @@ impl<'a> Walk<'a> {
     /// Lists every word as a program that may run, with what follows it, and reads every word that may be code.
     fn guess(&mut self, words: &Words, context: &Context) {
         for (at, word) in words.iter().enumerate() {
-            if let Some(value) =
-                word.value.as_deref().filter(|value| !value.is_empty() && !value.starts_with('-'))
-            {
-                self.found.list.push(Program {
-                    words: words.part(at..at + GUESSED_WORDS),
-                    name: Some(base_name(value, self.start.folds_case)),
-                    assignments: Vec::new(),
-                    reach: Reach::Guessed,
-                    role: Role::Last,
-                    outer: context.outer,
-                    command: context.command,
-                    operands: operands(context.more.is_some() || words.len() > at + GUESSED_WORDS),
-                    directory: context.directory.clone(),
-                    redirections: context.redirections.clone(),
-                });
+            let value = word.value.as_deref();
+            if value.is_none_or(|value| !value.is_empty() && !value.starts_with('-')) {
+                let name = value.map(|value| base_name(value, self.start.folds_case));
+                let more = context.more.is_some() || words.len() > at + GUESSED_WORDS;
+                self.list_guess(words.part(at..at + GUESSED_WORDS), name, more, context);
             }
             self.guess_code(word, context);
         }
+    }
+
+    fn list_guess(&mut self, words: Words, name: Option<Box<str>>, more: bool, context: &Context) {
+        self.found.list.push(Program {
+            words,
+            name,
+            assignments: Vec::new(),
+            reach: Reach::Guessed,
+            role: Role::Last,
+            outer: context.outer,
+            command: context.command,
+            operands: operands(more),
+            replaced: context.more.clone(),
+            directory: context.directory.clone(),
+            redirections: context.redirections.clone(),
+        });
     }
 
     fn guess_code(&mut self, word: &Word, context: &Context) {
@@ -267,13 +323,17 @@ impl<'a> Walk<'a> {
             (_, Some(rest)) => special::literal(rest.get(1..).unwrap_or_default()),
             _ => word.clone(),
         };
-        let Inner { what: What::Code(code), .. } = Inner::code(std::slice::from_ref(&code), Language::Posix)
-        else {
+        self.guess_text(&behind::text_of_code(slice::from_ref(&code)), context);
+    }
+
+    /// Lists what a text runs if it is code.
+    fn guess_text(&mut self, text: &str, context: &Context) {
+        if context.codes == DEEPEST_CODE {
             return;
-        };
-        let reading = shell::read(&code.text, Shell::Sh);
+        }
+        let reading = shell::read(text, Shell::Sh);
         let ground = context.ground.clone();
-        self.line(&code.text, reading.line(), &context.directory, &ground, |_| Context {
+        self.line(text, reading.line(), &context.directory, &ground, |_| Context {
             reach: Reach::Guessed,
             codes: context.codes + 1,
             levels: 0,
@@ -285,6 +345,20 @@ impl<'a> Walk<'a> {
         self.found.list[program].role = Role::Other;
         self.found.uncertain.push(Uncertain { program, reason });
     }
+}
+
+/// The text that a redirection hands on, where that stands in the line.
+fn text_of(redirection: &Redirection) -> Option<&Word> {
+    match redirection.operator {
+        RedirectionOperator::HereString => Some(&redirection.target),
+        RedirectionOperator::HereDocument => redirection.body.as_ref(),
+        _ => None,
+    }
+}
+
+fn is_in_pipe(line: &Line, scope: usize) -> bool {
+    let outwards = std::iter::successors(line.scopes.get(scope), |scope| line.scopes.get(scope.parent?));
+    outwards.take(shell::DEEPEST).any(|scope| scope.place == Place::Pipe)
 }
 
 /// Some versions take options where others have the command start.

@@ -1,6 +1,7 @@
 //! A run of words that many programs share: each level of a wrapped command is a part of the same list, so that
 //! `env env env …` takes no more memory than it has words.
 
+use crate::command_pattern::HOLE;
 use crate::shell::Word;
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -59,4 +60,39 @@ impl fmt::Debug for Words {
 pub(super) fn base_name(value: &str, folds_case: bool) -> Box<str> {
     let name = value.rsplit('/').next().unwrap_or(value);
     if folds_case { name.to_lowercase().into() } else { name.into() }
+}
+
+/// The value of a word, with a [`HOLE`] in the place of what is not certain.
+pub(crate) fn holes(word: &Word) -> String {
+    if let Some(value) = &word.value {
+        return value.to_string();
+    }
+    let flags = word.flags;
+    if flags.dynamic || flags.brace || flags.tilde || flags.quoted || !flags.glob {
+        return HOLE.to_string();
+    }
+    // A set may hold a `]` of its own: it ends at the last one of its component at the latest.
+    let names = word.raw.split('/').map(|name| match (name.find('['), name.rfind(']')) {
+        (Some(start), Some(end)) if start < end => {
+            format!("{}{HOLE}{}", open_marks(&name[..start]), open_marks(&name[end + 1..]))
+        }
+        _ => open_marks(name),
+    });
+    names.collect::<Vec<_>>().join("/")
+}
+
+fn open_marks(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, '*' | '?' | '[' | '\\') { HOLE } else { c }).collect()
+}
+
+/// The base name that a word without a certain value may turn out to be, in lower case, with holes.
+pub(crate) fn open_name(word: &Word) -> String {
+    let text = holes(word);
+    text.rsplit('/').next().unwrap_or(&text).to_lowercase()
+}
+
+/// Whether a word's first character stays what it is, however the rest expands, and is no dash.
+pub(crate) fn keeps_first(word: &Word) -> bool {
+    word.raw
+        .starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '.' | ',' | '%' | ':' | '='))
 }

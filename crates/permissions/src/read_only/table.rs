@@ -30,21 +30,32 @@ pub(super) struct Tool {
     pub(super) values: &'static str,
     /// The long options that take the next word as their value.
     pub(super) long_values: &'static [&'static str],
-    /// Whether an operand may be a wildcard, whatever files there are.
+    /// Whether an operand may be a wildcard, whatever files there are: no option of the program writes or runs
+    /// anything.
     pub(super) globs: bool,
+    /// Whether no word behind the first operand is an option.
+    pub(super) ends_options: bool,
     /// Whether it reads the directory that it runs in when no file is named.
     pub(super) here: bool,
 }
 
-const PLAIN: Tool =
-    Tool { name: "", kind: Kind::Files, bad: &[], values: "", long_values: &[], globs: true, here: false };
+const PLAIN: Tool = Tool {
+    name: "",
+    kind: Kind::Files,
+    bad: &[],
+    values: "",
+    long_values: &[],
+    globs: true,
+    ends_options: false,
+    here: false,
+};
 
 const fn files(name: &'static str, bad: &'static [&'static str], values: &'static str) -> Tool {
     Tool { name, bad, values, ..PLAIN }
 }
 
 const fn text(name: &'static str, bad: &'static [&'static str]) -> Tool {
-    Tool { name, bad, kind: Kind::Text, ..PLAIN }
+    Tool { name, bad, kind: Kind::Text, globs: bad.is_empty(), ..PLAIN }
 }
 
 const fn bare(name: &'static str, bad: &'static [&'static str], values: &'static str) -> Tool {
@@ -107,6 +118,7 @@ const TOOLS: &[Tool] = &[
         name: "diff",
         bad: &["X", "l", "exclude-from", "from-file", "to-file", "paginate"],
         values: "UCIxFSW",
+        globs: false,
         ..PLAIN
     },
     text("dirname", &[]),
@@ -157,7 +169,7 @@ const TOOLS: &[Tool] = &[
         ..PLAIN
     },
     grep("fgrep"),
-    files("file", &["m", "f", "C", "magic-file", "files-from", "compile"], "Fe"),
+    Tool { globs: false, ..files("file", &["m", "f", "C", "magic-file", "files-from", "compile"], "Fe") },
     files("fmt", &[], "wgp"),
     files("fold", &[], "w"),
     bare("free", &[], "sc"),
@@ -180,7 +192,7 @@ const TOOLS: &[Tool] = &[
     },
     Tool { name: "ls", values: "IwT", here: true, ..PLAIN },
     bare("locale", &[], ""),
-    files("lsof", &[], ""),
+    Tool { globs: false, ..files("lsof", &["D", "k", "m", "A"], "") },
     text(
         "man",
         &[
@@ -237,7 +249,7 @@ const TOOLS: &[Tool] = &[
     text("pgrep", &["F", "pidfile"]),
     Tool { name: "pr", bad: &[], values: "DehilNnoSsWw", ..PLAIN },
     text("printenv", &["_"]),
-    text("printf", &["v"]),
+    Tool { ends_options: true, ..text("printf", &["v"]) },
     text("ps", &[]),
     bare("pwd", &[], ""),
     files("readlink", &[], ""),
@@ -280,6 +292,7 @@ const TOOLS: &[Tool] = &[
         ],
         globs: false,
         here: true,
+        ..PLAIN
     },
     text("seq", &[]),
     Tool { name: "sha1sum", bad: &["c", "check"], ..PLAIN },
@@ -311,8 +324,9 @@ const TOOLS: &[Tool] = &[
     Tool { name: "sum", ..PLAIN },
     files("tac", &[], "s"),
     files("tail", &[], "ncs"),
-    text("test", &["v", "R"]),
-    text("[", &["v", "R"]),
+    // What these evaluate is looked at where the line is read.
+    Tool { globs: true, ..text("test", &["v", "R"]) },
+    Tool { globs: true, ..text("[", &["v", "R"]) },
     text("tput", &["S", "x"]),
     text("tr", &[]),
     Tool {

@@ -1,6 +1,7 @@
 //! The programs that remove, and which of their words name what they remove.
 
-use crate::program::{Operands, Program, Reach};
+use crate::command_pattern::may_meet;
+use crate::program::{Operands, Program, Reach, open_name};
 use crate::shell::Word;
 
 /// What one program removes.
@@ -17,7 +18,10 @@ pub(super) struct Removed<'a> {
 /// What `program` removes; `None` when it is not known to remove anything.
 pub(super) fn removed(program: &Program) -> Option<Removed<'_>> {
     let words = program.words.get(1..)?;
-    let operands = match program.name.as_deref() {
+    if program.is_all_from_elsewhere() {
+        return Some(Removed { elsewhere: true, ..Removed::default() });
+    }
+    let operands = match program.name.as_deref().or_else(|| possible_name(program)) {
         Some("rm" | "grm" | "rmdir" | "grmdir" | "unlink" | "gunlink") => operands(words),
         // Where a guess ends is not known, so that any operand may be the last.
         Some("mv" | "gmv") if program.reach == Reach::Guessed => operands(words),
@@ -36,6 +40,15 @@ pub(super) fn removed(program: &Program) -> Option<Removed<'_>> {
     let parents =
         program.name.as_deref().is_some_and(|name| name.ends_with("rmdir")) && words.iter().any(is_parents);
     Some(Removed { operands, elsewhere, parents })
+}
+
+/// The program that removes and that a name with wildcards may find: `/bin/r?`.
+fn possible_name(program: &Program) -> Option<&'static str> {
+    let open = open_name(program.words.first()?);
+    let is_telling = open.chars().any(char::is_alphanumeric);
+    ["rm", "rmdir", "unlink", "mv", "rsync", "find"]
+        .into_iter()
+        .find(|name| is_telling && program.name.is_none() && may_meet(name, &open))
 }
 
 fn value(word: &Word) -> Option<&str> {

@@ -16,6 +16,8 @@ pub(super) struct Pending {
     strips: bool,
     /// The command that it belongs to.
     command: usize,
+    /// Which of the command's redirections it is.
+    redirection: usize,
 }
 
 impl Reader<'_> {
@@ -32,7 +34,8 @@ impl Reader<'_> {
         }
         let raw = self.since(start);
         let quoted = *raw != *delimiter;
-        self.pending.push(Pending { delimiter: delimiter.clone(), quoted, strips, command });
+        let redirection = self.line.commands[command].redirections.len();
+        self.pending.push(Pending { delimiter: delimiter.clone(), quoted, strips, command, redirection });
         let flags = WordFlags { quoted, ..WordFlags::default() };
         Ok(Word { raw: raw.into(), value: Some(delimiter), flags })
     }
@@ -66,10 +69,18 @@ impl Reader<'_> {
 
     fn here_document(&mut self, pending: &Pending) -> Result<()> {
         let (body, ending) = self.find_end(pending)?;
+        let start = self.at;
+        let mut draft = Draft::default();
         if pending.quoted {
+            draft.push(self.rest().get(..body).unwrap_or_default());
             self.advance(body);
         } else {
-            self.expanded_body(body, pending.command)?;
+            self.expanded_body(body, pending.command, &mut draft)?;
+        }
+        let text = draft.into_word(self.since(start));
+        let text = if pending.strips { without_tabs(&text) } else { text };
+        if let Some(one) = self.line.commands[pending.command].redirections.get_mut(pending.redirection) {
+            one.body = Some(text);
         }
         self.advance(ending);
         self.here_documents_read += 1;
@@ -95,19 +106,18 @@ impl Reader<'_> {
     }
 
     /// Reads a body in which variables and substitutions are expanded.
-    fn expanded_body(&mut self, length: usize, command: usize) -> Result<()> {
-        let mut draft = Draft::default();
+    fn expanded_body(&mut self, length: usize, command: usize, draft: &mut Draft) -> Result<()> {
         let scope = self.line.commands[command].scope;
         let outer = std::mem::replace(&mut self.scope, scope);
         let commands = self.line.commands.len();
         let was_in_document = std::mem::replace(&mut self.in_document, true);
         self.within(self.at + length, |reader| {
             loop {
-                reader.take_while(|byte| !matches!(byte, b'\\' | b'`' | b'$'));
+                draft.push(reader.take_while(|byte| !matches!(byte, b'\\' | b'`' | b'$')));
                 if reader.peek().is_none() {
                     return Ok(());
                 }
-                reader.in_double_quotes(&mut draft, b"$`\\")?;
+                reader.in_double_quotes(draft, b"$`\\")?;
             }
         })?;
         (self.scope, self.in_document) = (outer, was_in_document);
@@ -115,4 +125,12 @@ impl Reader<'_> {
         let nested = self.line.commands.len() > commands;
         if nested && command + 1 != commands { Err(Reason::HereDocument) } else { Ok(()) }
     }
+}
+
+/// The text of `<<-`: without the tabs that its lines start with.
+fn without_tabs(text: &Word) -> Word {
+    let strip = |text: &str| -> Box<str> {
+        text.split_inclusive('\n').map(|line| line.trim_start_matches('\t')).collect::<String>().into()
+    };
+    Word { raw: strip(&text.raw), value: text.value.as_deref().map(strip), flags: text.flags }
 }

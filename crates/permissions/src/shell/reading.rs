@@ -128,6 +128,8 @@ pub struct Redirection {
     pub operator: RedirectionOperator,
     /// The file, descriptor, delimiter or text after the operator.
     pub target: Word,
+    /// The text of a here-document that was read: as written, and its value where nothing in it is expanded.
+    pub body: Option<Word>,
 }
 
 /// What a redirection does.

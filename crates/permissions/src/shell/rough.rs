@@ -59,7 +59,7 @@ fn add(command: &mut Command, text: &str, operator: &mut Option<RedirectionOpera
 
 fn add_word(command: &mut Command, raw: &str, operator: Option<RedirectionOperator>) {
     if let Some(operator) = operator {
-        command.redirections.push(Redirection { descriptor: None, operator, target: word(raw) });
+        command.redirections.push(Redirection { descriptor: None, operator, target: word(raw), body: None });
     } else if command.words.is_empty() && is_assignment(raw) {
         let (name, value) = raw.split_once('=').unwrap_or((raw, ""));
         let (appends, name) = (name.ends_with('+'), name.trim_end_matches('+').into());

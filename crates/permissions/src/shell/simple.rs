@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
             RedirectionOperator::HereDocument => self.delimiter(command, strips)?,
             _ => self.target()?,
         };
-        self.command_mut(command).redirections.push(Redirection { descriptor, operator, target });
+        self.command_mut(command).redirections.push(Redirection { descriptor, operator, target, body: None });
         self.last_redirection = Some(start);
         Ok(())
     }

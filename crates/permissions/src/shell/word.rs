@@ -46,7 +46,7 @@ impl Draft {
         self.value.push_str(text);
     }
 
-    fn into_word(self, raw: &str) -> Word {
+    pub(super) fn into_word(self, raw: &str) -> Word {
         let flags = self.flags;
         let uncertain = flags.glob || flags.brace || flags.tilde || flags.dynamic;
         Word { raw: raw.into(), value: (!uncertain).then(|| self.value.into()), flags }

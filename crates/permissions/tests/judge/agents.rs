@@ -124,11 +124,11 @@ fn what_changes_the_project_is_refused_to_those_who_look() {
         }
     }
     for mode in AgentMode::ALL {
-        for line in
-            ["ls", "cargo test", "git status && git diff | head", "bash --rcfile x", "git checkout main"]
-        {
+        for line in ["ls", "cargo test", "git status && git diff | head", "bash x", "git checkout main"] {
             check(mode, line, "allow");
         }
+        // It reads its code from its input, which may be anything.
+        check(mode, "bash --rcfile x", "ask a person");
         assert_eq!(mode.is_writing(), mode == AgentMode::Chat);
     }
 }

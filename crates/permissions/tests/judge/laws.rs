@@ -187,12 +187,18 @@ proptest! {
     }
 
     #[test]
-    fn what_is_offered_is_enough(session in session(), line in line()) {
+    fn what_is_offered_is_enough_and_needed(session in session(), line in line()) {
         let call = Call::command(&line);
         let remedy = session.judge(&call, |verdict| verdict.remedy.clone());
         if !remedy.is_empty() {
             let texts: Vec<&str> = remedy.iter().map(|rule| &**rule).collect();
             prop_assert_eq!(session.clone().allow(&texts).says(&line), "allow", "{} with {:?}", line, texts);
+        }
+        for needless in 0..remedy.len() {
+            let without = remedy.iter().enumerate().filter(|(at, _)| *at != needless);
+            let texts: Vec<&str> = without.map(|(_, rule)| &**rule).collect();
+            let enough = session.clone().allow(&texts).says(&line) == "allow";
+            prop_assert!(!enough, "{} needs no {}", line, remedy[needless]);
         }
     }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod agents;
+mod evasions;
 mod fixture;
 mod laws;
 mod limits;

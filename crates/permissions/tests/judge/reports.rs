@@ -70,26 +70,44 @@ fn a_variable_in_front_that_may_change_the_program_needs_a_rule_that_shows_it() 
 }
 
 #[test]
-fn what_is_offered_lets_the_line_through() {
-    let lines = [
-        "rg foo | tee out.txt",
-        "npm test && cargo build --release",
-        "./tests --gtest_filter='a:b*'",
-        "echo \"x: *\" && foo",
-        "curl https://h/p",
-        "bash \"/opt/p/merge-tool\" x",
-        "/opt/p/merge-tool x",
-        "FOO=bar npm test",
-        "foo \"a b\" c",
-        "ls > out.txt",
-        "docker compose up -d",
-    ];
-    for line in lines {
-        let call = Call::command(line);
-        let remedy = Session::new().judge(&call, |verdict| verdict.remedy.clone());
-        assert!(!remedy.is_empty(), "nothing is offered for {line}");
+fn what_is_offered_lets_the_line_through_and_no_more() {
+    for (line, rules) in [
+        ("rg foo | tee out.txt", &["Bash(tee *)"][..]),
+        ("npm test && cargo build --release", &["Bash(npm test *)", "Bash(cargo build *)"]),
+        ("./tests --gtest_filter='a:b*'", &["Bash(./tests *)"]),
+        ("echo \"x: *\" && foo", &["Bash(foo *)"]),
+        ("curl https://h/p", &["Bash(curl *)"]),
+        ("bash \"/opt/p/merge-tool\" x", &["Bash(bash \"/opt/p/merge-tool\" x)"]),
+        ("/opt/p/merge-tool x", &["Bash(/opt/p/merge-tool *)"]),
+        ("FOO=bar npm test", &["Bash(FOO=bar npm test)"]),
+        ("foo \"a b\" c", &["Bash(foo *)"]),
+        ("ls > out.txt", &["Edit(//w/proj/out.txt)"]),
+        ("docker compose up -d", &["Bash(docker compose *)"]),
+        // Another file may matter more.
+        ("cat /etc/passwd", &["Bash(cat /etc/passwd)"]),
+        ("timeout 5 head -1 ~/x", &["Bash(head -1 ~/x)"]),
+        ("cp /etc/hosts x", &["Bash(cp /etc/hosts x)"]),
+        ("touch /tmp/x && touch y", &["Bash(touch *)"]),
+        ("cd /other && make", &["Bash(cd /other)", "Bash(make)"]),
+        // What runs others is let through with all that it runs.
+        ("watch npm test", &["Bash(watch npm test)"]),
+        ("bash -c \"npm test\"", &["Bash(bash -c \"npm test\")"]),
+        ("timeout 5 env npm test && npm ci", &["Bash(timeout 5 env npm test)", "Bash(npm ci *)"]),
+        ("echo a | xargs -n1 foo", &["Bash(xargs -n1 foo)"]),
+        ("sudo -u x sh -c 'make; rm x'", &["Bash(sudo -u x sh -c 'make; rm x')"]),
+        ("npm run a && npm run b", &["Bash(npm run *)"]),
+        ("npm test $(foo x)", &["Bash(npm test *)", "Bash(foo *)"]),
+        // No rule says as much as this.
+        ("bash -c 'ls *; foo'", &[]),
+        ("select x in a; do ls; done", &[]),
+        ("rm -rf ~", &[]),
+    ] {
+        let remedy = Session::new().judge(&Call::command(line), |verdict| verdict.remedy.clone());
         let texts: Vec<&str> = remedy.iter().map(|rule| &**rule).collect();
-        Session::new().allow(&texts).check(line, "allow");
+        assert_eq!(texts, rules, "{line}");
+        if !texts.is_empty() {
+            Session::new().allow(&texts).check(line, "allow");
+        }
     }
 }
 

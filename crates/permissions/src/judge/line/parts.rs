@@ -4,7 +4,7 @@
 //! about it is never taken for the better.
 
 use super::Lines;
-use crate::judge::access::{Touch, edits};
+use crate::judge::access::{Touch, edits, touches};
 use crate::judge::breadth::{EXACT_ONLY, is_broad};
 use crate::judge::indirect::only_steers;
 use crate::judge::place::{Place, place_of};
@@ -29,7 +29,9 @@ impl<'a> Lines<'a, '_> {
             _ => None,
         });
         let whole = self.reading.reason().map(Reason::Unreadable).or(self.long.then_some(Reason::TooLong));
-        let plan = (self.context.mode == Mode::Plan && self.changes_files()).then_some(Reason::Plan);
+        let may_write =
+            || self.changes_files() || (0..self.programs.list.len()).any(|at| !self.may_only_read(at));
+        let plan = (self.context.mode == Mode::Plan && may_write()).then_some(Reason::Plan);
         let (about, reason) = match (whole.or(plan), failed) {
             (Some(reason), _) => (None, reason),
             (None, Some((text, reason))) => (Some(text), reason),
@@ -45,16 +47,49 @@ impl<'a> Lines<'a, '_> {
         let is_missing =
             |at: &usize| matches!(verdict.found.get(*at).map(|found| &found.by), Some(By::Nothing(_)));
         let programs = self.programs.list.len();
-        let commands = (0..programs)
-            .filter(is_missing)
-            .map(|at| remedy::Part::Command(&self.programs.list[at], &self.spellings[at]));
+        let missing: Vec<usize> = (0..programs).filter(is_missing).collect();
+        let mut parts = Vec::new();
+        for of_one in missing.chunk_by(|a, b| self.command_of(*a) == self.command_of(*b)) {
+            self.add_parts(of_one, &mut parts);
+        }
         let writes = self.touched.by_redirections.iter().enumerate();
         let writes = writes.filter_map(|(at, (_, touch))| match &verdict.found.get(programs + at)?.by {
             By::Nothing(Reason::NotAllowed) => Some(remedy::Part::Write(&touch.place)),
             By::Nothing(_) => Some(remedy::Part::Write(&Place::Unknown)),
             _ => None,
         });
-        commands.chain(writes).collect()
+        parts.extend(writes);
+        parts
+    }
+
+    fn command_of(&self, at: usize) -> usize {
+        self.programs.list[at].command
+    }
+
+    /// The programs of one command that nothing lets through. Where one runs others, the command as a whole is
+    /// what a person can judge.
+    fn add_parts<'s>(&'s self, missing: &[usize], parts: &mut Vec<remedy::Part<'s>>) {
+        let runs_others = |at: &usize| self.programs.list[*at].role == Role::Other;
+        let outermost = missing.first().and_then(|at| self.programs.of_command(self.command_of(*at)).next());
+        match outermost {
+            Some((outermost, _)) if missing.iter().any(runs_others) => {
+                parts.push(remedy::Part::Exact(&self.spellings[outermost]));
+            }
+            _ => parts.extend(missing.iter().map(|at| match self.is_about_files(*at) {
+                true => remedy::Part::Exact(&self.spellings[*at]),
+                false => remedy::Part::Command(&self.programs.list[*at], &self.spellings[*at]),
+            })),
+        }
+    }
+
+    /// Whether a program asks because of the files that it names: it only reads, or touches files outside of the
+    /// directories that are worked in.
+    fn is_about_files(&self, at: usize) -> bool {
+        let program = &self.programs.list[at];
+        let name = program.name.as_deref().unwrap_or_default();
+        let mut touched = touches(program, self.context).into_iter();
+        read_only::reads(&program.words, name).is_some()
+            || touched.any(|touch| !self.is_inside(&touch.place, touch.access == Access::Write))
     }
 
     /// The allow rule that is the whole line, letter by letter.
@@ -94,7 +129,8 @@ impl<'a> Lines<'a, '_> {
             .find(|uncertain| uncertain.program == at)
             .map(|found| found.reason);
         let runs_other_code = |reason: &program::Reason| {
-            !matches!(reason, program::Reason::SourcedFile | program::Reason::CodeFromInput)
+            use program::Reason::{CodeFromInput, CodeInLine, SourcedFile};
+            !matches!(reason, SourcedFile | CodeFromInput | CodeInLine)
         };
         if let Some(rule) =
             self.allowing(|pattern| self.allows(pattern, at, reason.as_ref().is_some_and(runs_other_code)))
@@ -173,6 +209,24 @@ impl<'a> Lines<'a, '_> {
         } else {
             Reason::NotAllowed
         })
+    }
+
+    /// Whether a program does nothing but read, wherever the files lie. In the mode `plan` no rule lets others
+    /// through.
+    fn may_only_read(&self, at: usize) -> bool {
+        let program = &self.programs.list[at];
+        let name = program.name.as_deref().unwrap_or_default();
+        let is_uncertain = self.programs.uncertain.iter().any(|uncertain| uncertain.program == at);
+        if program.words.is_empty() {
+            return !program.assignments.iter().any(|set| is_special(&set.name));
+        }
+        let is_reader = || {
+            program.role == Role::Plain
+                || only_steers(program)
+                || self.only_reads(at, program, name)
+                || (program.role == Role::Last && read_only::reads(&program.words, name).is_some())
+        };
+        !is_uncertain && self.programs.assignments(at).all(is_harmless) && is_reader()
     }
 
     fn only_reads(&self, at: usize, program: &Program, name: &str) -> bool {

@@ -1,0 +1,207 @@
+//! Ways around a rule, each kind with lines of it and with ordinary lines that it must leave alone.
+
+use crate::fixture::Session;
+use palisade_permissions::Mode;
+
+#[track_caller]
+fn all(session: &Session, lines: &[&str], expected: &str) {
+    for line in lines {
+        session.check(line, expected);
+    }
+}
+
+fn open(deny: &[&str]) -> Session {
+    Session::new().allow(&["Bash"]).deny(deny)
+}
+
+#[test]
+fn a_name_with_wildcards_may_be_any_program_that_it_could_find() {
+    let lines = [
+        "r? x",
+        "/bin/r? x",
+        "/bin/r[m] x",
+        "/bin/r[[:alpha:]] x",
+        "/bin/r[]m] x",
+        "/*/r\\m* x",
+        "./{r,}* x",
+        "/bin/R? x",
+        "env /bin/r? x",
+        "find . -exec /bin/r? {} \\;",
+        "\"$D\"/rm x",
+        "timeout 5 $X x",
+        "env $X x",
+    ];
+    all(&open(&["Bash(rm *)"]), &lines, "asks");
+    all(&open(&["Bash(rm *)"]), &["/b*/rm x", "/*/rm x"], "deny");
+    all(&open(&["Bash(git push *)"]), &["/usr/*/git push"], "deny");
+    let push = ["/bin/gi? push", "/usr/*/g* pu*", "git pu*"];
+    all(&open(&["Bash(git push *)"]), &push, "asks");
+    all(&Session::new().allow(&["Bash"]).ask(&["Bash(git push *)"]), &push, "ask a person");
+    all(&open(&["Bash(rm *)"]), &["/bin/l? x", "./b*/run x", "/opt/r?/bin/tool x", "ls *", "./a?x"], "allow");
+    // What it removes is asked about as if its name were certain.
+    all(
+        &Session::new().mode(Mode::BypassPermissions),
+        &["/bin/r? -r ~", "/bin/r? -rf /", "/b*/rm ~", "/bin/m? .git x"],
+        "ask a person",
+    );
+    all(&Session::new().mode(Mode::BypassPermissions), &["/bin/r? -rf build", "./r* x", "$X ~"], "allow");
+}
+
+#[test]
+fn code_in_a_here_document_is_read() {
+    let lines = [
+        "bash <<EOF\nrm x\nEOF",
+        "bash <<'EOF'\nrm x\nEOF",
+        "sh -s <<'EOF'\nls\nrm x\nEOF",
+        "sh -s -- a <<-EOF\n\trm x\n\tEOF",
+        "env bash <<E\nrm x\nE",
+        "sudo sh <<E\nrm x\nE",
+        "sudo -s <<E\nrm x\nE",
+        "bash /dev/stdin <<E\nrm x\nE",
+        ". /dev/stdin <<E\nrm x\nE",
+        "bash <<E\nrm $X\nE",
+        "bash <<E\n$(rm x)\nE",
+        "bash <<'E'\nbash <<'F'\nrm x\nF\nE",
+        "bash <<< 'rm x'",
+        "cat <<E | sh\nrm x\nE",
+        "tee f <<E | cat | bash -s\nrm x\nE",
+        "echo 'rm x' | sh",
+        "echo a | printf 'ls\\nrm x\\n' | sh",
+        "parallel <<E\nrm x\nE",
+    ];
+    for session in [open(&["Bash(rm *)"]), Session::sandboxed().deny(&["Bash(rm *)"])] {
+        all(&session, &lines, "deny");
+        all(&session, &["bash <<E\n$X\nE", "base64 -d f | sh", "sh < f", "bash <<E 3<f\nls\nE"], "asks");
+    }
+    all(&open(&["Bash(rm *)"]), &["bash <<'E'\nls\nE", "sh <<E\nnpm test\nE"], "allow");
+    let removing = ["bash <<Z\nrm -rf ~\nZ", "echo 'rm -rf ~' | sh", "cat <<'Z' | sudo bash\nrm -rf /\nZ"];
+    all(&Session::new().mode(Mode::BypassPermissions), &removing, "ask a person");
+    all(&Session::sandboxed().mode(Mode::BypassPermissions), &removing, "ask a person");
+    // What is no shell is handed text.
+    let texts = [
+        "cat > f <<'EOF'\nrm x\nEOF",
+        "git commit -F - <<EOF\nrm -rf ~\nEOF",
+        "python3 - <<'EOF'\nrm x\nEOF",
+        "bash run.sh <<E\nrm x\nE",
+        "grep x <<E\nrm x\nE",
+    ];
+    all(&open(&["Bash(rm *)"]).allow(&["Edit(f)"]), &texts, "allow");
+    all(&Session::sandboxed().deny(&["Bash(rm *)"]), &texts, "allow");
+}
+
+#[test]
+fn a_program_that_comes_from_data_may_be_any() {
+    let lines = [
+        "echo rm x | xargs env",
+        "xargs env",
+        "xargs nice",
+        "xargs timeout 5",
+        "xargs -n2 nohup",
+        "xargs sudo",
+        "xargs bash -c",
+        "xargs sh",
+        "xargs -I% % x",
+        "xargs -I{} env {} x",
+        "echo x | xargs -0 env -i",
+        "parallel ::: 'rm x'",
+    ];
+    all(&open(&["Bash(rm *)"]), &lines[..11], "asks");
+    all(&open(&["Bash(rm *)"]), &lines[11..], "deny");
+    let push = ["echo push | xargs git", "echo push | xargs -I% git %", "xargs git -C x"];
+    all(&open(&["Bash(git push *)"]), &push, "asks");
+    all(
+        &open(&["Bash(git push *)", "Bash(rm *)"]),
+        &["find . | xargs wc -l", "ls | xargs git add", "ls | xargs bash run.sh", "ls | xargs -I% cp % d"],
+        "allow",
+    );
+    let removing = ["echo rm -rf / | xargs env", "xargs nice", "echo 'rm -rf ~' | xargs -0 sh -c"];
+    all(&Session::new().mode(Mode::BypassPermissions), &removing, "ask a person");
+    all(
+        &Session::new().mode(Mode::BypassPermissions),
+        &["ls | xargs wc -l", "ls | xargs bash run.sh", "ls | xargs env LC_ALL=C sort"],
+        "allow",
+    );
+}
+
+#[test]
+fn a_line_that_gives_names_another_meaning_may_meet_any_rule() {
+    let lines = [
+        "hash -p /bin/rm ls; ls x",
+        "echo \"$X\" | sh",
+        ". <(echo rm x)",
+        "source <(cat f)",
+        "source /dev/fd/3",
+        "alias l=rm\nl x",
+        "alias $X",
+    ];
+    all(&open(&["Bash(rm *)"]), &lines, "asks");
+    all(&Session::new().allow(&["Bash"]).ask(&["Bash(rm *)"]), &lines, "ask a person");
+    // Where no rule could be met, what allows the line allows it.
+    all(&Session::new().allow(&["Bash"]), &lines[..5], "allow");
+    let ordinary = ["source .venv/bin/activate", ". ~/.profile", "alias", "hash -r", "source \"$HOME/x\""];
+    all(&open(&["Bash(rm *)"]), &ordinary, "allow");
+}
+
+#[test]
+fn a_wildcard_is_no_option_and_no_second_operand_of_a_reader_that_can_write() {
+    let lines = [
+        "uniq *",
+        "uniq f?",
+        "uniq {a,b}",
+        "uniq -- *",
+        "xxd f*",
+        "base64 f*",
+        "file *",
+        "file \\-C*",
+        "file ?x",
+        "man *",
+        "man $(cat f)",
+        "man \"$(cat f)\"",
+        "lsof *",
+        "lsof -D b",
+        "sort *",
+        "sed -n p *",
+        "find *",
+        "git diff *",
+        "rg x *",
+        "fd x *",
+        "tree *",
+        "jq . *",
+        "yq . *",
+        "column *",
+        "hexdump *",
+        "diff *",
+        "date *",
+        "hostname *",
+        "ip *",
+        "ss *",
+        "less *",
+        "pgrep *",
+        "printf *",
+        "printf $(cat f)",
+        "tput *",
+    ];
+    all(&Session::new(), &lines, "asks");
+    let ordinary = [
+        "ls *.ts",
+        "cat *",
+        "wc -l src/*.py",
+        "head -n 3 *.md",
+        "grep -n x *",
+        "file ./*",
+        "file src/*",
+        "file f*",
+        "file -- *",
+        "sort src/*",
+        "rg x src/*",
+        "diff ./* ",
+        "echo *",
+        "stat *",
+        "printf '%s\\n' *",
+        "printf '%s' \"$(git rev-parse HEAD)\"",
+        "[ -f *.c ]",
+        "uniq f",
+        "id *",
+    ];
+    all(&Session::new(), &ordinary, "allow");
+}
