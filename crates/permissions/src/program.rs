@@ -7,12 +7,16 @@
 //! [`Reach::Guessed`], every later word as a possible program, for deny and ask rules to meet.
 //!
 //! What it does not do: it runs nothing and looks at no file. A copied or renamed program, a link, a script, a
-//! Makefile, and runners that bring code of their own (`npx`, `make`, `docker exec`, `ssh`, `python -c`, `mise exec`)
+//! Makefile, and runners that bring code of their own (`npx`, `make`, `docker exec`, `ssh HOST`, `python -c`, `mise exec`)
 //! stay what they are: one program with arguments. It knows no rules.
+//!
+//! A line may name more programs than anybody looks at: the first few thousand are listed, and the rest is said to be
+//! missing.
 
 mod behind;
 mod change;
 mod directory;
+mod launchers;
 mod options;
 mod special;
 mod table;
@@ -21,6 +25,7 @@ mod walk;
 mod words;
 
 pub use directory::Directory;
+pub(crate) use special::literal;
 pub use words::Words;
 pub(crate) use words::{holes, keeps_first, open_name};
 
@@ -127,6 +132,8 @@ pub struct Programs {
     pub list: Vec<Program>,
     /// What could not be looked into. Where there is any, more may run than the list says.
     pub uncertain: Vec<Uncertain>,
+    /// Whether there are more than are listed.
+    pub is_cut: bool,
     /// Whether the line may change `HOME`, so that nobody knows what `~` stands for in it.
     pub changes_home: bool,
 }
@@ -161,6 +168,8 @@ pub enum Reason {
     UnknownOption,
     /// A wrapper was given words that are put together while the line runs.
     DynamicOption,
+    /// It is given code of a language that is not read here, or a setting from elsewhere, and may run others.
+    ForeignCode,
     /// A shell is meant whose language is not read here (fish, csh).
     OtherLanguage,
     /// It is wrapped more often than is looked through.
@@ -213,6 +222,7 @@ impl fmt::Display for Reason {
             Reason::SourcedFile => "it runs a file inside the shell itself",
             Reason::UnknownOption => "it gives a wrapper an option that is not known here",
             Reason::DynamicOption => "it gives a wrapper words that are put together while the line runs",
+            Reason::ForeignCode => "it is given code that runs other programs",
             Reason::OtherLanguage => "it runs code for a shell whose language is not read here",
             Reason::TooDeep => "it wraps a program more often than is looked through",
         })

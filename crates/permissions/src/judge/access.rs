@@ -26,7 +26,7 @@ pub(super) struct Touch {
 impl Touch {
     pub(super) fn new(access: Access, place: Place, text: &str, context: &Context<'_>) -> Self {
         let mut reached = Vec::new();
-        if let Place::Paths(paths) = &place {
+        if let Place::Paths(paths) | Place::Below { paths, .. } = &place {
             reached.extend(paths.iter().cloned());
             reached.extend(paths.iter().map(context.follow));
             reached.dedup();
@@ -194,6 +194,12 @@ pub(super) fn touches(program: &Program, context: &Context<'_>) -> Vec<Touch> {
             found.push(Touch::new(access, Place::Unknown, name, context));
         }
     }
+    if let Some(hidden) = searches(name, program) {
+        add_trees(hidden, program, context, &mut found);
+    }
+    if name == "git" {
+        add_shown_by_git(program, context, &mut found);
+    }
     if listed(COPIERS) {
         add_destinations(program, context, &mut found);
     }
@@ -201,6 +207,79 @@ pub(super) fn touches(program: &Program, context: &Context<'_>) -> Vec<Touch> {
         add_outputs(options, program, context, &mut found);
     }
     found
+}
+
+/// Whether a program shows what it finds in whole directories, and if so, whether also in files whose name starts
+/// with a dot.
+fn searches(name: &str, program: &Program) -> Option<bool> {
+    /// Letters that take a value, for `grep` and `rg` alike.
+    const VALUES: &[char] = &['e', 'f', 'g', 't', 'T', 'j', 'A', 'B', 'C', 'm', 'M', 'd', 'E', 'D'];
+    let values = || program.words.iter().skip(1).filter_map(|word| word.value.as_deref());
+    let has = |letters: &[char], long: &[&str]| {
+        values().any(|value| match value.strip_prefix("--") {
+            Some(name) => {
+                !name.is_empty() && long.iter().any(|long| long.starts_with(name) || name.starts_with(long))
+            }
+            // What stands behind a letter with a value is that value.
+            None => {
+                value.starts_with('-') && value[1..].split(VALUES).next().is_some_and(|v| v.contains(letters))
+            }
+        })
+    };
+    match name {
+        "rgrep" => Some(true),
+        "grep" | "egrep" | "fgrep" | "diff" => {
+            has(&['r', 'R'], &["recursive", "dereference-recursive", "directories=recurse"]).then_some(true)
+        }
+        "rg" | "ripgrep" | "ag" | "ack" => {
+            Some(has(&['u', '.'], &["hidden", "unrestricted"]) || name == "ack")
+        }
+        _ => None,
+    }
+}
+
+/// Adds the directories that a search goes through: every word, since any may be one, or the one that it runs in.
+fn add_trees(hidden: bool, program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
+    let is_operand = |word: &&Word| word.value.as_deref().is_none_or(|value| !value.starts_with('-'));
+    let operands: Vec<&Word> = program.words.iter().skip(1).filter(is_operand).collect();
+    let here = crate::program::literal(".");
+    for word in operands.iter().copied().chain((operands.len() < 2).then_some(&here)) {
+        let place = match place_of(word, None, program, context) {
+            Place::Paths(paths) | Place::Wildcard(paths) => Place::Below { paths, hidden },
+            other => other,
+        };
+        found.push(Touch::new(Access::Read, place, &word.raw, context));
+    }
+}
+
+/// Adds the files whose contents git shows, now or as they were: `git blame FILE`, `git show REVISION:FILE`.
+fn add_shown_by_git(program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
+    const SHOWING: &[&str] = &[
+        "annotate",
+        "archive",
+        "blame",
+        "cat-file",
+        "diff",
+        "difftool",
+        "grep",
+        "log",
+        "show",
+        "whatchanged",
+    ];
+    let is_showing = |word: &Word| word.value.as_deref().is_some_and(|value| SHOWING.contains(&value));
+    let Some(command) = program.words.iter().skip(1).position(is_showing) else { return };
+    for word in program.words.iter().skip(command + 2) {
+        let value = word.value.as_deref();
+        let path = value.map(|value| value.rsplit_once(':').map_or(value, |(_, path)| path));
+        if path.is_some_and(|path| path.starts_with('-') || path.is_empty()) {
+            continue;
+        }
+        match place_of(word, path, program, context) {
+            // Most words of that kind are revisions.
+            Place::Unknown => {}
+            place => found.push(Touch::new(Access::Read, place, &word.raw, context)),
+        }
+    }
 }
 
 /// Adds a word, and the parts of it that may be a path.

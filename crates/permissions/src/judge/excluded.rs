@@ -19,7 +19,7 @@ pub(super) fn excluded<'a>(
     programs: &Programs,
 ) -> Option<&'a Excluded> {
     let Reading::Read(line) = reading else { return None };
-    if rules.excluded.is_empty() || !is_plain(line) || !programs.uncertain.is_empty() {
+    if rules.excluded.is_empty() || !is_plain(line) || !programs.uncertain.is_empty() || programs.is_cut {
         return None;
     }
     let outermost = || programs.list.iter().filter(|program| program.reach == Reach::Direct);

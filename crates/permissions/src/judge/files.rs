@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::access::Touch;
-use super::place::{Place, may_meet};
+use super::place::{Place, may_lie_below, may_meet};
 use crate::path_rule::fold;
 use crate::{PathRule, Pattern, PermissionRule, RuleSet};
 use palisade_policy::{AbsPath, Access};
@@ -37,6 +37,13 @@ impl<'a> Files<'a, '_> {
                 let meets =
                     |found: &AbsPath| paths.patterns().iter().any(|rule| may_meet(found, rule.as_literal()));
                 if found.iter().any(meets) { Hit::Maybe } else { Hit::No }
+            }
+            Place::Below { .. } if touch.reached.iter().any(covers) => Hit::Yes,
+            Place::Below { hidden, .. } => {
+                let lies = |found: &AbsPath| {
+                    paths.patterns().iter().any(|rule| may_lie_below(found, rule.as_literal(), *hidden))
+                };
+                if touch.reached.iter().any(lies) { Hit::Maybe } else { Hit::No }
             }
             Place::Unknown => Hit::Maybe,
         }

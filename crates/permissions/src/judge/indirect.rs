@@ -7,7 +7,9 @@ use crate::variables::is_special;
 
 /// What about a line keeps it from running without approval inside the sandbox; `None` when nothing does.
 pub(super) fn indirect(programs: &Programs) -> Option<&'static str> {
-    let certain = programs.uncertain.first().map(|uncertain| said(uncertain.reason));
+    // What a program does with its words is the sandbox's business.
+    let mut uncertain = programs.uncertain.iter().filter(|uncertain| uncertain.reason != Reason::ForeignCode);
+    let certain = uncertain.next().map(|uncertain| said(uncertain.reason));
     certain.or_else(|| programs.list.iter().find_map(of_program))
 }
 
@@ -27,9 +29,11 @@ fn said(reason: Reason) -> &'static str {
         Reason::SourcedFile => "a file that is run inside the shell itself",
         Reason::Function => "a function that the line defines",
         Reason::DynamicName => "a name that is put together while the line runs",
-        Reason::DynamicCode | Reason::UnreadableCode | Reason::OtherLanguage | Reason::TooDeep => {
-            "code that could not be read"
-        }
+        Reason::DynamicCode
+        | Reason::ForeignCode
+        | Reason::UnreadableCode
+        | Reason::OtherLanguage
+        | Reason::TooDeep => "code that could not be read",
         Reason::UnknownOption | Reason::DynamicOption => "a wrapper with words that are not certain",
     }
 }

@@ -34,7 +34,8 @@ pub(super) fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) 
         line: squeeze(line.trim()),
         long: line.len() > LONGEST_ALLOWED,
         spellings: spell(&programs.list),
-        hides_code: hides_code(&programs),
+        hides_code: programs.is_cut || hides_code(&programs),
+        unlisted: programs.is_cut.then(|| line.replace(['"', '\'', '\\'], "")),
         touched: Touched::of(rules, &programs, context),
         files: Files { rules, context },
         names_hosts: !hosts.is_empty(),
@@ -61,6 +62,8 @@ struct Lines<'a, 'c> {
     touched: Touched,
     /// Whether the line runs code that is not in it, so that any rule about commands may be met.
     hides_code: bool,
+    /// The line without its quotes, where it runs more programs than are listed.
+    unlisted: Option<String>,
     /// The whole line, blanks made single.
     line: String,
     long: bool,
@@ -86,7 +89,7 @@ impl Touched {
     fn of(rules: &RuleSet, programs: &Programs, context: &Context<'_>) -> Self {
         let is_path = |rule: &PermissionRule| matches!(rule.rule.pattern, Some(Pattern::Path(_)));
         let has_paths = rules.deny.iter().chain(&rules.ask).any(is_path);
-        let mut touched = Touched::default();
+        let mut touched = Touched { is_cut: has_paths && programs.is_cut, ..Touched::default() };
         for (at, program) in programs.list.iter().enumerate() {
             if touched.by_words.len() + touched.by_redirections.len() > MOST_TOUCHED {
                 touched.is_cut = true;
@@ -209,7 +212,9 @@ impl<'a> Lines<'a, '_> {
     }
 
     fn hit_by_command(&self, pattern: &CommandPattern) -> (Hit, Option<usize>) {
-        if pattern.covers(&self.line) {
+        if pattern.covers(&self.line)
+            || self.unlisted.as_deref().is_some_and(|text| may_stand_in(pattern, text))
+        {
             return (Hit::Yes, None);
         }
         let mut maybe = None;
@@ -259,6 +264,9 @@ impl<'a> Lines<'a, '_> {
         if let Some((path, at)) = outside.filter(|_| !self.sandboxed && mode != Mode::BypassPermissions) {
             return Some(self.verdict(person, Reason::Outside(path), Some(at)));
         }
+        if self.programs.is_cut {
+            return Some(self.verdict(person, Reason::TooLong, None));
+        }
         if self.context.guardrails_want_approval {
             return Some(self.verdict(person, Reason::Guardrails, None));
         }
@@ -297,10 +305,17 @@ impl<'a> Lines<'a, '_> {
     }
 }
 
+/// Whether a command that a pattern covers may stand in a text: the name that it starts with does.
+fn may_stand_in(pattern: &CommandPattern, text: &str) -> bool {
+    let name = pattern.fixed_start().split(' ').next().unwrap_or_default();
+    text.contains(name)
+}
+
 fn hides_code(programs: &Programs) -> bool {
-    use program::Reason::{CodeFromInput, DynamicCode, OtherLanguage, TooDeep, UnreadableCode};
-    let hides =
-        |reason| matches!(reason, CodeFromInput | DynamicCode | OtherLanguage | TooDeep | UnreadableCode);
+    use program::Reason::{CodeFromInput, DynamicCode, ForeignCode, OtherLanguage, TooDeep, UnreadableCode};
+    let hides = |reason| {
+        matches!(reason, CodeFromInput | DynamicCode | ForeignCode | OtherLanguage | TooDeep | UnreadableCode)
+    };
     programs.uncertain.iter().any(|uncertain| hides(uncertain.reason))
         || programs.list.iter().any(indirect::rebinds)
 }

@@ -12,6 +12,13 @@ pub(super) enum Place {
     Paths(Vec<AbsPath>),
     /// Whatever a wildcard finds: paths with their wildcards as written.
     Wildcard(Vec<AbsPath>),
+    /// Whatever lies in these directories, at any depth.
+    Below {
+        /// The directories.
+        paths: Vec<AbsPath>,
+        /// Whether names that start with a dot are among it.
+        hidden: bool,
+    },
     /// It is only known once the line runs.
     Unknown,
 }
@@ -103,6 +110,25 @@ pub(super) fn may_meet(found: &AbsPath, rule: &AbsPath) -> bool {
     let found: Vec<&[u8]> = found.components().collect();
     let rule: Vec<&[u8]> = rule.components().collect();
     meets(&found, &rule)
+}
+
+/// Whether something in the directory `directory`, at any depth, may be covered by a rule that reads `rule`.
+/// Names that start with a dot are only looked for when they are written there, or `hidden` ones are found too.
+pub(super) fn may_lie_below(directory: &AbsPath, rule: &AbsPath, hidden: bool) -> bool {
+    let rule: Vec<&[u8]> = rule.components().collect();
+    let mut reached = vec![false; rule.len() + 1];
+    reached[0] = true;
+    pass_any_depth(&rule, &mut reached);
+    for name in directory.components() {
+        for at in (0..rule.len()).rev() {
+            let stays = reached[at] && rule[at] == b"**";
+            reached[at + 1] |= reached[at] && !stays && names_meet(name, rule[at]);
+            reached[at] = stays;
+        }
+        pass_any_depth(&rule, &mut reached);
+    }
+    let is_found = |rest: &[&[u8]]| hidden || !rest.iter().any(|name| name.starts_with(b"."));
+    (0..=rule.len()).any(|at| reached[at] && is_found(&rule[at..]))
 }
 
 fn meets(found: &[&[u8]], rule: &[&[u8]]) -> bool {

@@ -4,7 +4,7 @@
 
 use super::options::{Given, Options, Stop};
 use super::table::{ANY_LONG, Before, Behind, DIGITS, Effect, LONE_DASH, Place, ROWS, Row};
-use super::{Reason, Role, Words, special};
+use super::{Reason, Role, Words, launchers, special};
 use crate::shell::{Assignment, Word};
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -71,7 +71,10 @@ pub(super) enum Enters {
 /// Looks behind the program of that base name.
 pub(super) fn look(name: &str, words: &Words) -> Found {
     let found = special::look(name, words).or_else(|| BY_NAME.get(name).map(|row| behind(row, words)));
-    found.map_or_else(Found::nothing, |found| Found { is_wrapper: true, ..found })
+    match found {
+        Some(found) => Found { is_wrapper: true, ..found },
+        None => launchers::look(name, words).unwrap_or_else(Found::nothing),
+    }
 }
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Row>> =

@@ -36,7 +36,7 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
 }
 
 /// A word that stands for just that text.
-pub(super) fn literal(text: &str) -> Word {
+pub(crate) fn literal(text: &str) -> Word {
     Word { raw: text.into(), value: Some(text.into()), flags: WordFlags::default() }
 }
 

@@ -6,7 +6,8 @@ use super::behind::{self, Code, Enters, Inner, Language, What};
 use super::change::Ground;
 use super::words::base_name;
 use super::{
-    Directory, Operands, Program, Programs, Reach, Reason, Role, Start, Uncertain, Words, special, track,
+    Directory, Operands, Program, Programs, Reach, Reason, Role, Start, Uncertain, Words, launchers, special,
+    track,
 };
 use crate::shell::RedirectionOperator::{self, Duplicate};
 use crate::shell::{self, Assignment, Command, Line, Place, Redirection, Shell, Word, WordFlags};
@@ -21,6 +22,8 @@ const MOST_LEVELS: usize = 32;
 const DEEPEST_CODE: usize = 8;
 /// How many words a guess is given. What a rule says about a program stands in its first words.
 pub(super) const GUESSED_WORDS: usize = 16;
+/// How many programs of one line are listed.
+const MOST_PROGRAMS: usize = 4_096;
 /// Stands for a program that does not stand in the line.
 pub(super) const FROM_ELSEWHERE: &str = "…";
 
@@ -95,6 +98,9 @@ impl<'a> Walk<'a> {
         let directories = track::directories(text, line, directory, &ground);
         let mut fed = 0;
         for (index, (command, directory)) in line.commands.iter().zip(directories).enumerate() {
+            if self.is_full() {
+                return;
+            }
             let redirections = command.redirections.as_slice().into();
             let mut context = Context { directory, redirections, ground: ground.clone(), ..context(index) };
             context.is_rough = command.span.is_empty();
@@ -130,6 +136,9 @@ impl<'a> Walk<'a> {
 
     fn level(&mut self, level: Level) {
         let Level { words, assignments, context } = level;
+        if self.is_full() {
+            return;
+        }
         let name = self.name(&words, context.more.as_deref());
         let index = self.found.list.len();
         self.found.list.push(Program {
@@ -145,6 +154,7 @@ impl<'a> Walk<'a> {
             redirections: context.redirections.clone(),
             words: words.clone(),
         });
+        self.variables(index, &context);
         let Some(first) = words.first() else { return };
         if first.value.as_deref().is_some_and(|value| self.functions.contains(value)) {
             self.note(index, Reason::Function);
@@ -156,6 +166,24 @@ impl<'a> Walk<'a> {
                 self.note(index, Reason::DynamicName);
                 self.guess(&words.from(1), &inner_context);
             }
+        }
+    }
+
+    /// Variables that programs take for a command: `GIT_EDITOR='rm x' git commit`.
+    fn variables(&mut self, index: usize, context: &Context) {
+        let set = &self.found.list[index].assignments;
+        let codes: Vec<Word> = set
+            .iter()
+            .filter(|one| launchers::names_program(&one.name))
+            .map(|one| one.value.clone())
+            .collect();
+        for word in codes.iter().filter(|word| word.value.as_deref() != Some("")) {
+            let inner = Inner::code(slice::from_ref(word), Language::Posix);
+            self.inner(
+                index,
+                inner,
+                Context { outer: Some(index), levels: context.levels + 1, ..context.clone() },
+            );
         }
     }
 
@@ -284,6 +312,9 @@ impl<'a> Walk<'a> {
     /// Lists every word as a program that may run, with what follows it, and reads every word that may be code.
     fn guess(&mut self, words: &Words, context: &Context) {
         for (at, word) in words.iter().enumerate() {
+            if self.is_full() {
+                return;
+            }
             let value = word.value.as_deref();
             if value.is_none_or(|value| !value.is_empty() && !value.starts_with('-')) {
                 let name = value.map(|value| base_name(value, self.start.folds_case));
@@ -339,6 +370,12 @@ impl<'a> Walk<'a> {
             levels: 0,
             ..context.clone()
         });
+    }
+
+    /// Whether no more programs are listed, although there are some.
+    fn is_full(&mut self) -> bool {
+        self.found.is_cut |= self.found.list.len() >= MOST_PROGRAMS;
+        self.found.is_cut
     }
 
     fn note(&mut self, program: usize, reason: Reason) {

@@ -205,3 +205,175 @@ fn a_wildcard_is_no_option_and_no_second_operand_of_a_reader_that_can_write() {
     ];
     all(&Session::new(), &ordinary, "allow");
 }
+
+#[test]
+fn what_a_program_is_told_to_run_is_looked_at() {
+    let denied = [
+        "git bisect run rm x",
+        "git bisect run sh -c 'rm x'",
+        "git submodule foreach 'rm x'",
+        "git submodule foreach --recursive rm x",
+        "git rebase -x 'rm x' main",
+        "git rebase --exec='rm x' main",
+        "git rebase -i --exec 'make && rm x' main",
+        "git filter-branch --tree-filter 'rm x' HEAD",
+        "git filter-branch -f --index-filter 'rm x' HEAD",
+        "git -c alias.x='!rm x' x",
+        "git -C d -c alias.x='!rm x' x",
+        "git -c core.pager='rm x' log",
+        "git -c core.sshCommand='rm x' fetch",
+        "git -c core.fsmonitor='rm x' status",
+        "git -c diff.external='rm x' diff",
+        "git -c sequence.editor='rm x' rebase -i",
+        "git -c diff.a.textconv='rm x' diff",
+        "git -c credential.helper='!rm x' fetch",
+        "git clone -c core.sshCommand='rm x' u",
+        "git clone --upload-pack='rm x' u",
+        "git fetch 'ext::rm x'",
+        "git grep -O'rm x' y",
+        "git difftool -x 'rm x'",
+        "GIT_EDITOR='rm x' git commit",
+        "GIT_PAGER='rm x' git log",
+        "GIT_SSH_COMMAND='rm x' git fetch",
+        "PAGER='rm x'; git log",
+        "env GIT_EXTERNAL_DIFF='rm x' git diff",
+        "export VISUAL='rm x'; crontab -e",
+        "tmux new -d 'rm x'",
+        "tmux new-session -d -s a rm x",
+        "tmux split-window -h 'rm x'",
+        "tmux ls \\; run-shell 'rm x'",
+        "tmux send-keys -t a 'rm x' Enter",
+        "screen -dm rm x",
+        "screen -dmS a rm x",
+        "screen -S a -X stuff 'rm x'",
+        "awk 'BEGIN { system(\"rm x\") }'",
+        "awk '{ print | \"rm x\" }' f",
+        "sed '1e rm x' f",
+        "sed -n -e '/a/e rm x' f",
+        "tar xf a --to-command='rm x'",
+        "tar cf a d --checkpoint=1 --checkpoint-action=exec='rm x'",
+        "tar -I 'rm x' -xf a",
+        "rsync -e 'rm x' a b:c",
+        "rsync -ave 'rm x' a b:c",
+        "ssh -o ProxyCommand='rm x' h",
+        "ssh -oproxycommand='rm x' h",
+        "scp -S rm a h:",
+        "make SHELL='rm x'",
+        "man -P 'rm x' ls",
+        "vim -c '!rm x' f",
+        "crontab - <<E\n@daily ls; rm x\nE",
+        "at now <<E\nrm x\nE",
+    ];
+    for session in [open(&["Bash(rm *)"]), Session::sandboxed().deny(&["Bash(rm *)"])] {
+        all(&session, &denied, "deny");
+        all(
+            &session,
+            &[
+                "git --exec-path=./x log",
+                "git --config-env=core.pager=X log",
+                "awk 'BEGIN { system($1) }'",
+                "sed 's/a/b/e' f",
+                "make --eval='$(shell ls)'",
+                "at now < f",
+                "cat f | crontab -",
+            ],
+            "asks",
+        );
+    }
+    all(
+        &open(&["Bash(git push *)"]),
+        &["git -c alias.x=push x", "git -c alias.x='push --force' x y"],
+        "deny",
+    );
+    all(
+        &Session::sandboxed().mode(Mode::BypassPermissions),
+        &["git submodule foreach 'rm -rf ~'", "tar xf a --to-command='rm -rf /'", "tmux new 'rm -rf ~'"],
+        "ask a person",
+    );
+    let ordinary = [
+        "git bisect start",
+        "git submodule update --init",
+        "git rebase main",
+        "git -c core.pager=cat log",
+        "git -c user.name=x commit -m y",
+        "git -c core.fsmonitor=false status",
+        "git clone u",
+        "git push origin main",
+        "tmux ls",
+        "tmux new -s main",
+        "screen -ls",
+        "awk '{ print $1 }' f",
+        "awk -F'|' '$1 == \"a\" || $2 { print }' f",
+        "sed -i 's/a/b/g' f",
+        "sed \"s/a/$B/\" f",
+        "sed -n '/name/,/end/p' f",
+        "sed -e 's/type/e/' -e 1d f",
+        "tar xzf a.tgz",
+        "tar -I zstd -xf a",
+        "rsync -av -e 'ssh -p 22' a b:c",
+        "ssh h ls",
+        "make -j4 all",
+        "make CC=clang",
+        "vim f",
+        "crontab -l",
+    ];
+    all(&open(&["Bash(rm *)"]), &ordinary, "allow");
+    let inside = |line: &&str| !line.starts_with("make CC");
+    let quiet: Vec<&str> = ordinary.into_iter().filter(inside).collect();
+    all(&Session::sandboxed().deny(&["Bash(rm *)"]), &quiet, "allow");
+}
+
+#[test]
+fn a_search_of_a_directory_may_find_what_must_not_be_read() {
+    let session = Session::new().deny(&["Read(.env)", "Read(secret/**)", "Read(~/.ssh/**)"]).allow(&["Bash"]);
+    all(
+        &session,
+        &[
+            "git blame .env",
+            "git log -p -- .env",
+            "git log -p .env",
+            "git show HEAD:.env",
+            "git show HEAD:secret/x",
+            "git -C . diff -- secret/a",
+            "git cat-file -p HEAD:.env",
+            "git grep x -- .env",
+            "grep -r KEY secret",
+            "diff -r secret a",
+            "rg x secret/",
+            "grep -r x ~/.ssh",
+        ],
+        "deny",
+    );
+    let searching = [
+        "grep -r KEY .",
+        "grep -r KEY",
+        "grep -rn KEY src",
+        "grep --recursive KEY src",
+        "egrep -R KEY src",
+        "rg KEY -uu",
+        "rg --hidden KEY",
+        "rg KEY",
+        "ag KEY",
+        "ack KEY",
+        "diff -r . sub",
+        "grep -r KEY ~",
+        "grep -r KEY /",
+        "timeout 5 grep -r KEY src",
+    ];
+    all(&session, &searching, "ask a person");
+    // Inside the sandbox the files are held anyway.
+    all(&Session { sandboxed: true, ..session.clone() }, &searching, "allow");
+    // Without `--hidden` it passes over names that start with a dot.
+    let hidden = Session::new().deny(&["Read(.env)"]);
+    all(
+        &hidden,
+        &["rg KEY", "rg KEY src", "grep KEY src/x", "git log -p", "git diff main", "git show HEAD"],
+        "allow",
+    );
+    all(
+        &Session::new().deny(&["Read(~/.ssh/**)"]),
+        &["grep -r KEY .", "grep -rn KEY src", "diff -r a b"],
+        "allow",
+    );
+    all(&Session::new(), &searching[..8], "allow");
+}

@@ -228,7 +228,7 @@ fn a_prefix_ends_at_a_word() {
     {
         all(
             &Session::new().allow(&[rule]),
-            &["git difftool -x ./evil", "git diff-index --ext-diff x"],
+            &["git difftool -t evil", "git diff-index --ext-diff x"],
             expected,
         );
         all(&Session::new().allow(&[rule]), &["git diff", "git diff --ext-diff"], "allow");

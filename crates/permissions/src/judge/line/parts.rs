@@ -129,8 +129,8 @@ impl<'a> Lines<'a, '_> {
             .find(|uncertain| uncertain.program == at)
             .map(|found| found.reason);
         let runs_other_code = |reason: &program::Reason| {
-            use program::Reason::{CodeFromInput, CodeInLine, SourcedFile};
-            !matches!(reason, SourcedFile | CodeFromInput | CodeInLine)
+            use program::Reason::{CodeFromInput, CodeInLine, ForeignCode, SourcedFile};
+            !matches!(reason, SourcedFile | CodeFromInput | CodeInLine | ForeignCode)
         };
         if let Some(rule) =
             self.allowing(|pattern| self.allows(pattern, at, reason.as_ref().is_some_and(runs_other_code)))
@@ -293,7 +293,7 @@ impl<'a> Lines<'a, '_> {
 
     fn is_readable(&self, place: &Place) -> bool {
         match place {
-            Place::Paths(paths) => paths
+            Place::Paths(paths) | Place::Below { paths, .. } => paths
                 .iter()
                 .all(|path| self.files.is_inside(path) || self.files.allowing(Access::Read, path).is_some()),
             Place::Wildcard(_) => self.is_inside(place, false),
@@ -308,7 +308,7 @@ impl<'a> Lines<'a, '_> {
             self.files.is_inside(path) && !(to_write && is_protected(path, self.context.folds_case))
         };
         match place {
-            Place::Paths(paths) => paths.iter().all(is_free),
+            Place::Paths(paths) | Place::Below { paths, .. } => paths.iter().all(is_free),
             // A wildcard after a dot may name what is protected.
             Place::Wildcard(paths) => paths.iter().all(|path| {
                 let hides = path

@@ -1,0 +1,437 @@
+//! Programs that are no wrappers and yet run what some of their words say: `git bisect run`, `tar --to-command`,
+//! `awk 'system(…)'`, `tmux new`, and variables that name a program (`GIT_EDITOR`).
+//!
+//! Deny rules, ask rules and removals look at what is found here. A program whose words launch nothing is none of
+//! these, so that it stays what it was. What other programs run by their own settings and files is not seen.
+
+use super::behind::{Found, Inner, Language};
+use super::options::Grammar;
+use super::{Reason, Words};
+use crate::read_only;
+use crate::shell::Word;
+
+/// Looks for what a program of that base name launches.
+pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
+    match name {
+        "git" => git(words),
+        "awk" | "gawk" | "mawk" | "nawk" => awk(words),
+        "sed" | "gsed" => sed(words),
+        "tar" | "gtar" | "bsdtar" => of_options(words, &TAR),
+        "rsync" => of_options(words, &RSYNC),
+        "man" => of_options(words, &MAN),
+        "ssh" | "scp" | "sftp" => ssh(words),
+        "make" | "gmake" | "bmake" | "remake" => make(words),
+        "vi" | "vim" | "nvim" | "view" | "ex" => editor(words),
+        "tmux" => tmux(words),
+        "screen" => screen(words),
+        "crontab" | "at" | "batch" => schedule(words),
+        "export" | "declare" | "typeset" | "readonly" | "local" => found(exported(words)),
+        _ => None,
+    }
+}
+
+/// Whether programs take the value of a variable for a command.
+pub(super) fn names_program(variable: &str) -> bool {
+    matches!(
+        variable,
+        "EDITOR"
+            | "VISUAL"
+            | "PAGER"
+            | "MANPAGER"
+            | "BROWSER"
+            | "FCEDIT"
+            | "SUDO_EDITOR"
+            | "SYSTEMD_PAGER"
+            | "SYSTEMD_EDITOR"
+            | "PROMPT_COMMAND"
+            | "LESSOPEN"
+            | "LESSCLOSE"
+            | "SSH_ASKPASS"
+            | "RSYNC_RSH"
+            | "CVS_RSH"
+            | "GIT_EDITOR"
+            | "GIT_SEQUENCE_EDITOR"
+            | "GIT_PAGER"
+            | "GIT_SSH"
+            | "GIT_SSH_COMMAND"
+            | "GIT_EXTERNAL_DIFF"
+            | "GIT_ASKPASS"
+            | "GIT_PROXY_COMMAND"
+    )
+}
+
+fn value(word: &Word) -> Option<&str> {
+    word.value.as_deref()
+}
+
+fn found(inner: Vec<Inner>) -> Option<Found> {
+    (!inner.is_empty()).then(|| Found::other(inner))
+}
+
+/// What runs is of a language that is not read here, or stands elsewhere.
+fn foreign(inner: Vec<Inner>) -> Option<Found> {
+    Some(Found { uncertain: Some(Reason::ForeignCode), ..Found::other(inner) })
+}
+
+fn code(text: &str) -> Inner {
+    Inner::text(text, Language::Posix)
+}
+
+fn code_of(word: &Word) -> Inner {
+    Inner::code(std::slice::from_ref(word), Language::Posix)
+}
+
+/// `export EDITOR=CODE`
+fn exported(words: &Words) -> Vec<Inner> {
+    let code_in = |word: &Word| {
+        let (name, text) = value(word)?.split_once('=')?;
+        (names_program(name) && !text.is_empty()).then(|| code(text))
+    };
+    words.iter().skip(1).filter_map(code_in).collect()
+}
+
+/// Options of a program whose value is code: letters, and what long names start with.
+struct Codes {
+    letters: &'static str,
+    long: &'static [&'static str],
+    /// What a value may start with and be left alone: it is what the option is there for.
+    ordinary: &'static [&'static str],
+}
+
+const TAR: Codes = Codes {
+    letters: "IF",
+    long: &["--to-c", "--checkpoint-a", "--use-c", "--info-s", "--new-v", "--rsh-c", "--rmt-c"],
+    ordinary: &["gzip", "bzip2", "xz", "zstd", "pigz", "pixz", "pbzip2", "lz4", "lzip", "lzma", "brotli"],
+};
+const RSYNC: Codes = Codes { letters: "e", long: &["--rsh"], ordinary: &["ssh"] };
+const MAN: Codes = Codes { letters: "P", long: &["--pager"], ordinary: &[] };
+const GIT_EXEC: Codes = Codes { letters: "x", long: &["--exe", "--extcmd"], ordinary: &[] };
+const GIT_REMOTE: Codes =
+    Codes { letters: "", long: &["--upload-p", "--receive-p", "--rec", "--exec"], ordinary: &[] };
+const GIT_GREP: Codes = Codes { letters: "O", long: &["--open-files"], ordinary: &[] };
+
+fn of_options(words: &Words, codes: &Codes) -> Option<Found> {
+    found(codes.find(words))
+}
+
+impl Codes {
+    fn find(&self, words: &[Word]) -> Vec<Inner> {
+        let mut inner = Vec::new();
+        for (at, word) in words.iter().enumerate() {
+            let Some(text) = value(word) else { continue };
+            match self.attached(text) {
+                Some("") => inner.extend(words.get(at + 1).map(code_of)),
+                Some(value) if !self.is_ordinary(value) => inner.push(code(value)),
+                _ => {}
+            }
+        }
+        inner
+    }
+
+    /// The value of an option that takes code; empty where that is the next word.
+    fn attached<'a>(&self, text: &'a str) -> Option<&'a str> {
+        if text.starts_with("--") {
+            let name = text.split('=').next().unwrap_or(text);
+            let value = self.long.iter().any(|long| name.starts_with(long)).then(|| &text[name.len()..])?;
+            let value = value.strip_prefix('=').unwrap_or(value);
+            return Some(value.strip_prefix("exec=").unwrap_or(value));
+        }
+        let letters = text.strip_prefix('-')?;
+        letters.split_once(|letter| self.letters.contains(letter)).map(|(_, value)| value)
+    }
+
+    fn is_ordinary(&self, value: &str) -> bool {
+        let program = value.split(' ').next().unwrap_or(value);
+        self.ordinary.contains(&program)
+            && !value.contains([';', '|', '&', '$', '`', '\n', '<', '>', '=', '('])
+    }
+}
+
+/// Options of git itself that take the next word.
+const GIT_VALUES: [&str; 6] =
+    ["-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env"];
+
+fn git(words: &Words) -> Option<Found> {
+    let (mut inner, mut aliases, mut at, mut is_hidden) = (Vec::new(), Vec::new(), 1, false);
+    while let Some(text) = words.get(at).and_then(value).filter(|text| text.starts_with('-')) {
+        is_hidden |= text.starts_with("--config-env") || text.starts_with("--exec-path=");
+        match text {
+            "-c" => {
+                let setting = words.get(at + 1);
+                match setting.map(value) {
+                    Some(Some(setting)) => add_setting(setting, &mut inner, &mut aliases),
+                    Some(None) => is_hidden |= setting.is_some_and(|word| may_be_code(&word.raw)),
+                    None => {}
+                }
+                at += 2;
+            }
+            text => at += 1 + usize::from(GIT_VALUES.contains(&text)),
+        }
+    }
+    let rest = words.from(at + 1);
+    if let Some(command) = words.get(at).and_then(value) {
+        if let Some((_, text)) = aliases.iter().find(|(name, _)| *name == command) {
+            let text = format!("{text} {}", super::behind::text_of_code(&rest));
+            inner.push(code(&text));
+        }
+        inner.extend(of_git_command(command, &rest));
+    }
+    if is_hidden { foreign(inner) } else { found(inner) }
+}
+
+/// Adds what a setting given by `-c` runs, and the aliases that it defines.
+fn add_setting(setting: &str, inner: &mut Vec<Inner>, aliases: &mut Vec<(String, String)>) {
+    let Some((key, text)) = setting.split_once('=') else { return };
+    let key = key.to_lowercase();
+    match (key.strip_prefix("alias."), text.strip_prefix('!')) {
+        (Some(_), Some(text)) => inner.push(code(text)),
+        // An alias is more words for git.
+        (Some(name), None) => aliases.push((name.to_owned(), format!("git {text}"))),
+        (None, text_of_shell) if may_be_code(&key) => {
+            let is_switch = matches!(text, "" | "true" | "false" | "0" | "1" | "store" | "cache");
+            inner.extend((!is_switch).then(|| code(text_of_shell.unwrap_or(text))));
+        }
+        _ => {}
+    }
+}
+
+/// Whether git runs what a setting is set to.
+fn may_be_code(key: &str) -> bool {
+    const KEYS: &[&str] = &[
+        "askpass",
+        "browser",
+        "clean",
+        "cmd",
+        "command",
+        "difffilter",
+        "driver",
+        "editor",
+        "external",
+        "fsmonitor",
+        "gitproxy",
+        "helper",
+        "hookspath",
+        "packobjectshook",
+        "pager",
+        "process",
+        "program",
+        "receivepack",
+        "smudge",
+        "sshcommand",
+        "templatedir",
+        "textconv",
+        "update",
+        "uploadpack",
+    ];
+    let key = key.split('=').next().unwrap_or(key).trim_start_matches('"').to_lowercase();
+    let last = key.rsplit('.').next().unwrap_or(&key);
+    key.starts_with("alias.") || key.starts_with("pager.") || KEYS.contains(&last) || key.contains('$')
+}
+
+/// What a command of git launches by its own words.
+fn of_git_command(command: &str, rest: &Words) -> Vec<Inner> {
+    let after =
+        |name: &str| rest.iter().position(|word| value(word) == Some(name)).map(|at| rest.from(at + 1));
+    match command {
+        "bisect" => after("run").map(Inner::words).into_iter().collect(),
+        "submodule" => after("foreach").and_then(|words| run_by_submodule(&words)).into_iter().collect(),
+        "rebase" | "difftool" => GIT_EXEC.find(rest),
+        "grep" => GIT_GREP.find(rest),
+        "filter-branch" => {
+            let is_filter =
+                |word: &Word| value(word).is_some_and(|v| v.ends_with("-filter") || v == "--setup");
+            rest.windows(2).filter(|pair| is_filter(&pair[0])).map(|pair| code_of(&pair[1])).collect()
+        }
+        "clone" | "fetch" | "pull" | "push" | "ls-remote" | "archive" | "fetch-pack" | "send-pack" => {
+            let mut inner = GIT_REMOTE.find(rest);
+            inner.extend(rest.iter().filter_map(|word| value(word)?.strip_prefix("ext::")).map(code));
+            let is_setting = |word: &Word| matches!(value(word), Some("-c" | "--config"));
+            let settings = rest.windows(2).filter(|pair| is_setting(&pair[0]) && command == "clone");
+            let attached = rest.iter().filter_map(|word| value(word)?.strip_prefix("--config="));
+            for setting in settings.filter_map(|pair| value(&pair[1])).chain(attached) {
+                add_setting(setting, &mut inner, &mut Vec::new());
+            }
+            inner
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// One word is code, several are a command.
+fn run_by_submodule(words: &Words) -> Option<Inner> {
+    let start = words.iter().position(|word| !value(word).is_some_and(|text| text.starts_with('-')))?;
+    match words.len() - start {
+        1 => Some(code_of(&words[start])),
+        _ => Some(Inner::words(words.from(start))),
+    }
+}
+
+/// An awk program that runs others: what its strings say may be code.
+fn awk(words: &Words) -> Option<Found> {
+    let runs = |text: &str| {
+        let text = text.replace("||", "").replace([' ', '&', '\t'], "");
+        ["system(", "\"|", "|\"", "|getline", "|cmd"].iter().any(|mark| text.contains(mark))
+    };
+    let programs: Vec<&str> = words.iter().skip(1).filter_map(value).filter(|text| runs(text)).collect();
+    let strings = programs.iter().flat_map(|text| text.split('"').skip(1).step_by(2));
+    let inner: Vec<Inner> = strings.filter(|text| !text.trim().is_empty()).map(code).collect();
+    if programs.is_empty() { None } else { foreign(inner) }
+}
+
+/// A sed script with the command or the flag `e`.
+fn sed(words: &Words) -> Option<Found> {
+    let are_certain = words.iter().all(|word| word.value.is_some());
+    if !are_certain || read_only::scan(words).is_some() {
+        return None;
+    }
+    let has_flag = |piece: &str| {
+        let flags = piece.rsplit(|c: char| c.is_ascii_punctuation()).next().unwrap_or_default();
+        piece.contains('s') && flags.contains('e') && flags.chars().all(|c| "gpIiMmew0123456789".contains(c))
+    };
+    let mut inner = Vec::new();
+    let mut runs = false;
+    for script in words.iter().skip(1).filter_map(value) {
+        for piece in script.split(['\n', ';', '{', '}']) {
+            let bare = piece.strip_prefix("--expression=").or(piece.strip_prefix("-e")).unwrap_or(piece);
+            let command = bare.trim_start_matches(|c: char| c.is_ascii_digit() || " $,~+!".contains(c));
+            let command = command.rsplit_once('/').map_or(command, |(address, rest)| {
+                if address.starts_with('/') { rest.trim_start() } else { command }
+            });
+            if let Some(text) =
+                command.strip_prefix('e').filter(|text| text.is_empty() || text.starts_with(' '))
+            {
+                runs = true;
+                let start = script.find(text).unwrap_or_default();
+                inner.extend((!text.trim().is_empty()).then(|| code(script[start..].trim())));
+            }
+            runs |= has_flag(piece);
+        }
+    }
+    if runs { foreign(inner) } else { None }
+}
+
+/// `-o ProxyCommand=CODE` and the like; for `scp` and `sftp` also the program in ssh's place.
+fn ssh(words: &Words) -> Option<Found> {
+    const KEYS: [&str; 3] = ["proxycommand", "localcommand", "knownhostscommand"];
+    let setting = |text: &str| {
+        let (key, value) = text.split_once(['=', ' '])?;
+        let is_code = KEYS.contains(&key.trim().to_lowercase().as_str());
+        is_code.then(|| code(value.trim_start_matches(['=', ' '])))
+    };
+    let mut inner = Vec::new();
+    for (at, word) in words.iter().enumerate().skip(1) {
+        match value(word) {
+            Some("-o") => inner.extend(words.get(at + 1).and_then(value).and_then(setting)),
+            Some("-S") if value(&words[0]).is_some_and(|name| !name.ends_with("ssh")) => {
+                inner.extend(words.get(at + 1).map(code_of));
+            }
+            Some(text) => inner.extend(text.strip_prefix("-o").and_then(setting)),
+            None => {}
+        }
+    }
+    found(inner)
+}
+
+/// `make SHELL=PROGRAM`, `make --eval=TEXT`
+fn make(words: &Words) -> Option<Found> {
+    let mut inner = Vec::new();
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let Some(text) = value(word) else { continue };
+        let next = || words.get(at + 1).and_then(value);
+        let eval = match text {
+            "-E" | "--eval" => next(),
+            _ => text.strip_prefix("--eval=").or(text.strip_prefix("-E")),
+        };
+        inner.extend(text.strip_prefix("SHELL=").into_iter().chain(eval).map(code));
+    }
+    if inner.is_empty() { None } else { foreign(inner) }
+}
+
+/// `vim -c '!CODE'`, `vim '+!CODE'`
+fn editor(words: &Words) -> Option<Found> {
+    let is_command = |at: usize| {
+        let before = words.get(at.wrapping_sub(1)).and_then(value);
+        matches!(before, Some("-c" | "--cmd")) || value(&words[at]).is_some_and(|text| text.starts_with('+'))
+    };
+    let code_in = |at: usize| Some(code(value(&words[at])?.split_once('!')?.1));
+    found((1..words.len()).filter(|at| is_command(*at)).filter_map(code_in).collect())
+}
+
+/// tmux's commands that run others, with the letters of their options; the shortest that is taken for each.
+const TMUX: &[(&str, &str, &str)] = &[
+    ("new-s", "new", "Ac:dDe:EF:f:n:Ps:t:x:y:X"),
+    ("new-w", "neww", "abc:de:F:kn:PSt:"),
+    ("split-w", "splitw", "bc:de:fF:hIl:p:Pt:vZ"),
+    ("respawn-p", "respawnp", "c:e:kt:"),
+    ("respawn-w", "respawnw", "c:e:kt:"),
+    ("run", "run", "bd:Ct:Ec:"),
+    ("if", "if", "bFt:"),
+    ("pipe", "pipep", "IOot:"),
+    ("display-p", "popup", "BCEb:c:d:e:h:s:S:t:T:w:x:y:"),
+    ("popup", "popup", "BCEb:c:d:e:h:s:S:t:T:w:x:y:"),
+    ("send-k", "send", "FHKlMRXc:N:t:"),
+];
+
+fn tmux(words: &Words) -> Option<Found> {
+    const GLOBAL: Grammar = Grammar { short: "2CDlNuvVc:f:L:S:T:", long: "" };
+    let Ok(options) = GLOBAL.read(words, 1, |_| false) else { return None };
+    let of_shell = options.given.iter().filter(|given| given.name == "c").filter_map(|given| given.value);
+    let mut inner: Vec<Inner> = of_shell.map(code).collect();
+    let commands = words.from(options.end);
+    let mut start = 0;
+    for end in (0..=commands.len()).filter(|at| commands.get(*at).is_none_or(|word| value(word) == Some(";")))
+    {
+        inner.extend(of_tmux_command(&commands.part(start..end)));
+        start = end + 1;
+    }
+    found(inner)
+}
+
+fn of_tmux_command(words: &Words) -> Option<Inner> {
+    let command = words.first().and_then(value)?;
+    let (.., short) = TMUX
+        .iter()
+        .find(|(starts, name, _)| command == *name || (command.starts_with(starts) && *name != "new"))
+        .or_else(|| TMUX.first().filter(|_| command.starts_with("new-s")))?;
+    let rest = match (Grammar { short, long: "" }).read(words, 1, |_| false) {
+        Ok(options) => words.from(options.end),
+        Err(stop) => return Some(Inner::guess(words.from(stop.at))),
+    };
+    match rest.len() {
+        0 => None,
+        1 => Some(code_of(&rest[0])),
+        _ if command.starts_with("send") => Some(Inner::code(&rest, Language::Posix)),
+        _ if command.starts_with("if") => Some(Inner::guess(rest)),
+        _ => Some(Inner::words(rest)),
+    }
+}
+
+/// `screen -dm PROGRAM …`, `screen -X stuff CODE`
+fn screen(words: &Words) -> Option<Found> {
+    const SCREEN: Grammar =
+        Grammar { short: "aAc:dDe:fh:ilL?mOp:qr?R?s:S:t:T:UvwxX", long: "help version wipe" };
+    if matches!(words.get(1).and_then(value), Some("-ls" | "-list" | "-wipe" | "-r" | "-x" | "-v")) {
+        return None;
+    }
+    let rest = match SCREEN.read(words, 1, |_| false) {
+        Ok(options) => words.from(options.end),
+        Err(stop) => return Some(Found::guessed(words, &stop)),
+    };
+    match rest.first().and_then(value) {
+        Some("stuff" | "exec") => found(vec![Inner::code(&rest[1..], Language::Posix)]),
+        _ if rest.is_empty() => None,
+        _ => found(vec![Inner::words(rest)]),
+    }
+}
+
+/// `crontab` and `at` take what is to run from standard input.
+fn schedule(words: &Words) -> Option<Found> {
+    let asks = |word: &Word| {
+        value(word)
+            .is_some_and(|text| matches!(text, "-l" | "-r" | "-e" | "-d" | "-c" | "-f" | "-V" | "-q" | "-ri"))
+    };
+    let is_crontab = value(&words[0]).is_some_and(|name| name.ends_with("crontab"));
+    let names_file =
+        is_crontab && words.iter().skip(1).any(|word| value(word).is_none_or(|v| !v.starts_with('-')));
+    (!words.iter().any(asks) && !names_file).then(|| Found::hidden(Reason::CodeFromInput))
+}
