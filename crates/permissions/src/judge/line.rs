@@ -96,12 +96,15 @@ impl Touched {
                 break;
             }
             // Without such rules, only what is written matters here: to protected paths.
-            let of_words = touches(program, context)
+            let is_long = program.words.len() > MOST_TOUCHED;
+            let start =
+                is_long.then(|| Program { words: program.words.part(0..MOST_TOUCHED), ..program.clone() });
+            let of_words = touches(start.as_ref().unwrap_or(program), context)
                 .into_iter()
                 .filter(|touch| has_paths || touch.access == Access::Write);
             let before = touched.by_words.len();
             touched.by_words.extend(of_words.map(|touch| (at, touch)));
-            touched.is_cut |= program.is_cut() && touched.by_words.len() > before;
+            touched.is_cut |= (is_long || program.is_cut()) && touched.by_words.len() > before;
             if program.outer.is_none() {
                 let found = program
                     .redirections

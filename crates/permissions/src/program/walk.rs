@@ -205,7 +205,7 @@ impl<'a> Walk<'a> {
         if found.is_wrapper && found.inner.is_empty() && context.more.is_some() {
             // What it runs comes from where its other words come from.
             self.note(index, Reason::DynamicName);
-            self.from_elsewhere(context);
+            self.list_from_elsewhere(context);
         }
         let behind = if found.role == Role::Plain { Reach::BehindPlain } else { Reach::BehindOther };
         if context.is_rough && context.levels == 1 && found.role != Role::Last {
@@ -247,7 +247,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Lists a program of which not even the name stands in the line.
-    fn from_elsewhere(&mut self, context: &Context) {
+    fn list_from_elsewhere(&mut self, context: &Context) {
         let word = Word {
             value: None,
             flags: WordFlags { dynamic: true, ..WordFlags::default() },

@@ -377,3 +377,45 @@ fn a_search_of_a_directory_may_find_what_must_not_be_read() {
     );
     all(&Session::new(), &searching[..8], "allow");
 }
+
+#[test]
+fn ordinary_lines_ask_nothing() {
+    let inside = [
+        "rm -rf node_modules",
+        "rm -rf ./build",
+        "rm -f *.o",
+        "cargo test 2>&1 | tail",
+        "npm ci",
+        "git add -A && git commit -m \"x\"",
+        "find . -name '*.rs' | xargs wc -l",
+        "git log -5 --format=%s -- src",
+        "tar czf /tmp/a.tgz src",
+        "sed -i 's/a/b/' src/*.rs",
+        "python3 - <<'EOF'\nprint(1)\nEOF",
+        "cat > f <<'EOF'\nx\nEOF",
+    ];
+    all(&Session::sandboxed(), &inside, "allow");
+    all(&Session::sandboxed().deny(&["Bash(git push *)", "Read(.env)", "Bash(sudo *)"]), &inside, "allow");
+    let reading = [
+        "git status",
+        "git diff",
+        "git log --oneline -5",
+        "ls *.ts",
+        "ls -la",
+        "cat src/main.rs | head",
+        "grep -rn foo src",
+        "rg foo",
+        "find . -name x",
+        "wc -l src/*.py",
+        "head -50 README.md",
+        "git show HEAD",
+        "git branch",
+        "pwd",
+        "which node",
+        "echo hi",
+    ];
+    for mode in [Mode::Default, Mode::Plan, Mode::DontAsk] {
+        all(&Session::new().mode(mode), &reading, "allow");
+        all(&Session::new().mode(mode).deny(&["Bash(rm *)", "Bash(git push *)"]), &reading, "allow");
+    }
+}
