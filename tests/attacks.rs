@@ -123,15 +123,3 @@ fn a_signal_to_its_own_process_group_does_not_reach_the_caller() {
     let output = shell.current_dir(project.root()).env("HOME", project.home()).output().expect("sh starts");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "survived\n");
 }
-
-/// A link cannot be mounted over; the launch says so.
-#[test]
-fn a_denied_path_behind_a_link_that_can_be_replaced_warns() {
-    let Some(project) = Project::where_it_works() else { return };
-    project.write("real", "kept");
-    std::os::unix::fs::symlink("real", project.root().join("link")).expect("own directory");
-    let run = project.run().options(["--deny-write", "./link"]).line("echo changed >link");
-    assert_ne!(run.status, 0);
-    assert!(run.stderr.contains("can replace the symbolic link"), "{run:?}");
-    assert_eq!(project.read("real"), "kept");
-}

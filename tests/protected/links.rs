@@ -41,6 +41,134 @@ fn a_link_at_a_protected_path_protects_what_it_leads_to() {
     assert_eq!((project.read("shared/settings.json"), project.read("rc")), ("{}".into(), "orig\n".into()));
 }
 
+/// Each of these leaves a link of another's making, or a file, where there was one that leads to what is protected.
+const REPLACEMENTS: [&str; 7] = [
+    "rm LINK",
+    "mv LINK other; rm other",
+    "ln -sfn /tmp LINK",
+    "ln -sfT /tmp LINK",
+    "echo evil > new && mv -T new LINK",
+    "python3 -c 'import os; os.unlink(\"LINK\")'",
+    "python3 -c 'import os; open(\"new\", \"w\"); os.replace(\"new\", \"LINK\")'",
+];
+
+/// Where there is a link on the way to what may not be written, the next to follow it must come to the same place.
+#[test]
+fn a_link_to_what_is_protected_cannot_be_replaced() {
+    let Some(project) = Project::where_it_works() else { return };
+    let root = project.root();
+    project.write("shared/claude/settings.json", "{}");
+    project.write("shared/rc", "orig\n");
+    project.write("deep/down/kept", "orig\n");
+    std::fs::create_dir(root.join(".palisade")).expect("own directory");
+    let links = [
+        ("shared/claude", ".claude"),
+        ("shared/rc", ".bashrc"),
+        (".bashrc", ".zshrc"),
+        ("../shared/claude/settings.json", ".palisade/settings.json"),
+        ("missing", ".profile"),
+        ("/etc/hosts", ".mcp.json"),
+        ("deep", "way"),
+    ];
+    for (target, link) in links {
+        symlink(target, root.join(link)).expect("own directory");
+    }
+    let run = |line: &str| project.run().options(["--deny-write", "way/down/kept"]).line(line);
+    for (_, link) in links {
+        let replaced = run(&REPLACEMENTS.join("; ").replace("LINK", link));
+        let busy = replaced.stderr.matches("busy").count();
+        assert!(busy >= 5 && !replaced.stderr.contains("warning"), "{link}: {replaced:#?}");
+        for (target, link) in links {
+            assert_eq!(
+                std::fs::read_link(root.join(link)).ok(),
+                Some(target.into()),
+                "{link}: {replaced:#?}"
+            );
+        }
+    }
+    for line in ["mv .palisade x", "mv deep/down x", "mv deep x"] {
+        assert!(run(line).status != 0, "{line}");
+    }
+    let seen = run(
+        "readlink way .bashrc && cat .bashrc .claude/settings.json && echo new > way/other && rm way/other && ls way/",
+    );
+    assert_eq!(seen.ok().stdout, "deep\nshared/rc\norig\n{}down\n");
+}
+
+/// So it is where thousands of mounts are made beside it, and below a hidden directory.
+#[test]
+fn a_link_is_held_in_a_plan_of_any_kind() {
+    let Some(project) = Project::where_it_works() else { return };
+    for number in 0..100 {
+        project.write(format!("many/{number}/secret"), "");
+    }
+    project.write("w/in/rc", "orig\n");
+    symlink("in/rc", project.root().join("w/.bashrc")).expect("own directory");
+    for rules in [
+        json!({ "denyRead": ["many/*/secret"], "denyWrite": ["w/.bashrc"] }),
+        json!({ "denyRead": [".."], "allowRead": ["."], "denyWrite": ["w/.bashrc"] }),
+        json!({ "denyRead": ["..", "many/*/secret"], "allowRead": ["."], "denyWrite": ["w/.bashrc"] }),
+        json!({ "denyRead": ["."], "allowWrite": ["w"], "allowRead": ["w"], "denyWrite": ["w/.bashrc"] }),
+    ] {
+        let run = |line| project.run().sandbox(json!({ "filesystem": rules.clone() })).line(line);
+        for line in ["rm w/.bashrc", "ln -sfn in/x w/.bashrc", "mv w/in x", "echo evil > w/.bashrc"] {
+            let run = run(line);
+            assert!(run.status != 0, "{line} by {rules}: {run:#?}");
+        }
+        assert_eq!(run("cat w/.bashrc").ok().stdout, "orig\n", "{rules}");
+    }
+}
+
+/// git replaces a link by removing it.
+#[test]
+fn git_cannot_replace_a_link_either() {
+    let Some(project) = Project::where_it_works() else { return };
+    let git = |words: &[&str]| {
+        let own = ["-c", "user.name=u", "-c", "user.email=u@example.com"];
+        let mut command = std::process::Command::new("git");
+        let output = command.current_dir(project.root()).args(own).args(words).output().expect("git runs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    project.write("rc", "orig\n");
+    project.write(".bashrc", "evil\n");
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "a file"]);
+    git(&["tag", "file"]);
+    std::fs::remove_file(project.root().join(".bashrc")).expect("own file");
+    symlink("rc", project.root().join(".bashrc")).expect("own directory");
+    git(&["commit", "-qam", "a link"]);
+    assert_eq!(project.line("git status --porcelain").ok().stdout, "");
+    for line in ["git checkout -q file", "git checkout -q file -- .bashrc", "git reset -q --hard file"] {
+        let run = project.line(line);
+        assert!(run.stderr.contains("busy"), "{line}: {run:#?}");
+        assert_eq!(
+            std::fs::read_link(project.root().join(".bashrc")).expect("a link"),
+            std::path::Path::new("rc")
+        );
+    }
+}
+
+/// git follows a link to its directory, which so must stay, as must one on the way that a `.git` file names.
+#[test]
+fn a_link_to_a_git_directory_cannot_be_replaced() {
+    let Some(project) = Project::where_it_works() else { return };
+    let root = project.root();
+    let status = std::process::Command::new("git").args(["init", "-q", "real"]).current_dir(&root).status();
+    assert!(status.expect("git runs").success());
+    symlink("real/.git", root.join(".git")).expect("own directory");
+    for line in ["rm .git", "ln -sfn /tmp .git", "mv real x", "echo > real/.git/hooks/x"] {
+        refused(&project, line);
+    }
+    std::fs::remove_file(root.join(".git")).expect("own file");
+    symlink("real", root.join("way")).expect("own directory");
+    project.write(".git", "gitdir: way/.git\n");
+    for line in ["rm way", "ln -sfn /tmp way", "mv real x", "echo > real/.git/hooks/x"] {
+        refused(&project, line);
+    }
+    project.line("git status && echo x > real/.git/description").ok();
+}
+
 /// A home whose files are kept in a repository, by links: working there must not change what shells run.
 #[test]
 fn what_a_home_links_to_in_the_root_is_protected() {

@@ -115,6 +115,8 @@ impl List {
         match step {
             Mount::ReadOnly(at) => self.bind("--ro-bind", at, at),
             Mount::Writable(at) | Mount::Pin(at) => self.bind("--bind", at, at),
+            // bubblewrap would mount where it leads. That it is missing shows when the mounts are verified.
+            Mount::PinLink(_) => {}
             Mount::HideFile(at) => self.bind("--ro-bind", setting.hidden_file, at),
             Mount::HideDirectory(at) => self.bind("--ro-bind", setting.hidden_directory, at),
             Mount::SearchOnly(at) => self.push([b"--perms", &b"0111"[..], b"--tmpfs", at.as_bytes()]),
@@ -147,6 +149,7 @@ mod tests {
         let confinement = Confinement {
             files,
             nodes,
+            links: Default::default(),
             files_disabled: false,
             network: NetworkPolicy::default(),
             working_directory: path("/p"),

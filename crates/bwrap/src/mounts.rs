@@ -6,12 +6,12 @@
 //!
 //! What the attacker controls: everything below a writable root. He can therefore rename a directory above a
 //! denied path and put another in its place, unless that directory is a mount point, which the kernel lets
-//! nobody rename or remove: hence [`Mount::Pin`]. Paths are real (resolved before the plan is made), so no
-//! mount point is reached through a link of his.
+//! nobody rename or remove: hence [`Mount::Pin`], and [`Mount::PinLink`] for a link that leads to a denied path. Paths
+//! are real (resolved before the plan is made), so no mount point is reached through a link of his.
 //!
 //! Pure: whether a path exists is known from the confinement.
 
-use palisade_policy::{AbsPath, Access, Confinement, Effect, FileIndex, FileSets, Node};
+use palisade_policy::{AbsPath, Access, Confinement, Effect, FileIndex, Node};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// One step of the plan. Steps are carried out in order.
@@ -23,6 +23,8 @@ pub enum Mount {
     Writable(AbsPath),
     /// A writable directory bound over itself, for the sole reason that a mount point cannot be renamed.
     Pin(AbsPath),
+    /// A symbolic link mounted over itself, for the same reason. bubblewrap cannot do that.
+    PinLink(AbsPath),
     /// A hidden file.
     HideFile(AbsPath),
     /// A hidden directory, empty and without any permission.
@@ -39,8 +41,9 @@ impl Mount {
     /// The path that the step is about.
     pub fn path(&self) -> &AbsPath {
         match self {
-            Mount::ReadOnly(at) | Mount::Writable(at) | Mount::Pin(at) | Mount::HideFile(at) => at,
-            Mount::HideDirectory(at) | Mount::SearchOnly(at) | Mount::Passage(at) | Mount::Seal(at) => at,
+            Mount::ReadOnly(at) | Mount::Writable(at) | Mount::Pin(at) | Mount::PinLink(at) => at,
+            Mount::HideFile(at) | Mount::HideDirectory(at) | Mount::SearchOnly(at) => at,
+            Mount::Passage(at) | Mount::Seal(at) => at,
         }
     }
 }
@@ -52,6 +55,7 @@ impl std::fmt::Display for Mount {
             Mount::ReadOnly(_) => "read-only",
             Mount::Writable(_) => "writable",
             Mount::Pin(_) => "pinned",
+            Mount::PinLink(_) => "pinned link",
             Mount::HideFile(_) => "hidden file",
             Mount::HideDirectory(_) => "hidden directory",
             Mount::SearchOnly(_) => "search-only",
@@ -86,7 +90,7 @@ impl Mounts {
         if confinement.files_disabled {
             return Mounts { steps: Vec::new(), root_writable: true };
         }
-        let steps = Planner::new(&confinement.files, &confinement.nodes).plan();
+        let steps = Planner::new(confinement).plan();
         Mounts { steps, root_writable: false }
     }
 
@@ -96,19 +100,14 @@ impl Mounts {
     }
 
     /// The same plan in two: what bubblewrap is to mount, and what is to be mounted once it has. The second is empty
-    /// unless there are more than `most` steps. What lies in `/dev` and `/proc` stays with bubblewrap: the sandbox has
-    /// its own there, and only bubblewrap can reach the host's.
+    /// unless there are more than `most` steps, or links, which bubblewrap cannot mount. What lies in `/dev` and `/proc`
+    /// stays with bubblewrap: the sandbox has its own there, and only bubblewrap can reach the host's.
     pub fn split(self, most: usize) -> (Mounts, Mounts) {
-        let bubblewraps = |step: &Mount| {
-            let at = step.path();
-            at.is_root() || OWN.iter().any(|own| prefixes(at).any(|above| above == own.as_bytes()))
-        };
-        let (first, then) = if self.steps.len() <= most || self.steps.iter().any(|step| step.path().is_root())
-        {
-            (self.steps, Vec::new())
-        } else {
-            self.steps.into_iter().partition(bubblewraps)
-        };
+        let is_short = self.steps.len() <= most || self.steps.iter().any(|step| step.path().is_root());
+        let is_own = |at: &AbsPath| OWN.iter().any(|own| prefixes(at).any(|above| above == own.as_bytes()));
+        let bubblewraps =
+            |step: &Mount| !matches!(step, Mount::PinLink(_)) && (is_short || is_own(step.path()));
+        let (first, then) = self.steps.into_iter().partition(bubblewraps);
         let root_writable = self.root_writable;
         (Mounts { steps: first, root_writable }, Mounts { steps: then, root_writable })
     }
@@ -127,7 +126,7 @@ impl Mounts {
                 Mount::Writable(at) | Mount::Pin(at) => (at, State::Writable),
                 Mount::HideFile(at) | Mount::HideDirectory(at) => (at, State::Hidden),
                 Mount::SearchOnly(at) | Mount::Passage(at) => (at, State::Hidden),
-                Mount::Seal(_) => continue,
+                Mount::PinLink(_) | Mount::Seal(_) => continue,
             };
             if at.covers(path) {
                 state = new;
@@ -148,8 +147,17 @@ fn state(rules: &FileIndex<'_>, path: &AbsPath) -> State {
     }
 }
 
+/// Why the plan comes to a path.
+enum Place {
+    Point(State),
+    Link,
+    Pin,
+}
+
 struct Planner<'a> {
     nodes: &'a BTreeMap<AbsPath, Node>,
+    /// The links that lie in writable directories and must stay.
+    links: Vec<&'a AbsPath>,
     /// Every existing path at which the answer may change, with its answer; parents sort before children.
     points: BTreeMap<&'a AbsPath, State>,
     /// The same, to be found by any bytes.
@@ -162,20 +170,32 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(files: &'a FileSets, nodes: &'a BTreeMap<AbsPath, Node>) -> Self {
+    fn new(confinement: &'a Confinement) -> Self {
+        let Confinement { files, nodes, links, .. } = confinement;
         let index = FileIndex::new(files);
         let named = files.rules().map(|rule| rule.pattern.as_literal());
         let points: BTreeMap<_, _> =
             named.filter(|path| nodes.contains_key(path)).map(|path| (path, state(&index, path))).collect();
         let states = points.iter().map(|(path, state)| (path.as_bytes(), *state)).collect();
-        Planner { nodes, points, states, steps: Vec::new(), made: HashSet::new(), unsealed: Vec::new() }
+        let mut planner = Planner {
+            nodes,
+            links: Vec::new(),
+            points,
+            states,
+            steps: Vec::new(),
+            made: HashSet::new(),
+            unsealed: Vec::new(),
+        };
+        planner.links = links.keys().filter(|link| planner.above(link) == State::Writable).collect();
+        planner
     }
 
-    /// The writable directories above each path inside a writable region that may not be written.
+    /// The writable directories above each path inside a writable region that may not be written, and above each link.
     fn pins(&self) -> BTreeSet<AbsPath> {
         let mut looked_at = HashSet::new();
         let mut pins = BTreeSet::new();
-        for (path, _) in self.points.iter().filter(|(_, state)| **state != State::Writable) {
+        let denied = self.points.iter().filter(|(_, state)| **state != State::Writable);
+        for path in denied.map(|(path, _)| path).chain(&self.links) {
             // What is above a directory that was looked at was looked at with it.
             for above in path.ancestors().skip(1).take_while(|above| looked_at.insert(above.clone())) {
                 if self.nearest(prefixes(&above)) == State::Writable {
@@ -193,16 +213,18 @@ impl<'a> Planner<'a> {
 
     fn plan(mut self) -> Vec<Mount> {
         let pins = self.pins();
-        let mut all: BTreeMap<&AbsPath, Option<State>> = pins.iter().map(|path| (path, None)).collect();
-        all.extend(self.points.iter().map(|(path, state)| (*path, Some(*state))));
-        for (path, state) in all {
-            match state {
+        let mut all: BTreeMap<&AbsPath, Place> = pins.iter().map(|path| (path, Place::Pin)).collect();
+        all.extend(self.links.iter().map(|path| (*path, Place::Link)));
+        all.extend(self.points.iter().map(|(path, state)| (*path, Place::Point(*state))));
+        for (path, place) in all {
+            match place {
                 // Named by a rule that changes nothing here, it must stay where it is all the same.
-                Some(state) if state == self.above(path) => {
+                Place::Point(state) if state == self.above(path) => {
                     self.steps.extend(pins.contains(path).then(|| Mount::Pin(path.clone())));
                 }
-                Some(state) => self.visit(path, state),
-                None => self.steps.push(Mount::Pin(path.clone())),
+                Place::Point(state) => self.visit(path, state),
+                Place::Link => self.steps.push(Mount::PinLink(path.clone())),
+                Place::Pin => self.steps.push(Mount::Pin(path.clone())),
             }
         }
         self.steps.extend(self.unsealed.into_iter().rev().map(Mount::Seal));
@@ -257,7 +279,7 @@ pub(crate) fn prefixes(path: &AbsPath) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use palisade_policy::{FileRule, NetworkPolicy, Origin, PathPattern};
+    use palisade_policy::{FileRule, FileSets, NetworkPolicy, Origin, PathPattern};
     use proptest::prelude::*;
 
     fn path(text: &str) -> AbsPath {
@@ -286,6 +308,7 @@ mod tests {
         Confinement {
             files,
             nodes,
+            links: BTreeMap::new(),
             files_disabled: false,
             network: NetworkPolicy::default(),
             working_directory: path("/p"),
@@ -328,6 +351,37 @@ mod tests {
         Pin(/p/a)
         Pin(/p/a/b)
         ReadOnly(/p/a/b/keep)
+        ");
+    }
+
+    #[test]
+    fn a_link_is_pinned_with_the_directories_above_it_where_it_could_be_replaced() {
+        let files = FileSets {
+            allow_write: rules(&["/p", "/h/w"]),
+            deny_write: rules(&["/p/shut"]),
+            deny_read: rules(&["/h"]),
+            ..FileSets::default()
+        };
+        let origin = Origin::builtin("protected", "x");
+        let links = ["/p/a/b/link", "/p/shut/link", "/h/link", "/h/w/link", "/etc/link"];
+        let links = links.map(|link| (path(link), origin.clone())).into();
+        let mounts = Mounts::plan(&Confinement { links, ..confinement(files, &[]) });
+        let (first, then) = mounts.split(usize::MAX);
+        let lines = |mounts: Mounts| {
+            mounts.steps.iter().map(|step| format!("{step:?}")).collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(lines(first), @r"
+        SearchOnly(/h)
+        Writable(/h/w)
+        Writable(/p)
+        Pin(/p/a)
+        Pin(/p/a/b)
+        ReadOnly(/p/shut)
+        Seal(/h)
+        ");
+        insta::assert_snapshot!(lines(then), @r"
+        PinLink(/h/w/link)
+        PinLink(/p/a/b/link)
         ");
     }
 

@@ -104,17 +104,17 @@ fn too_many(confinement: &Confinement, needs: &str) -> Error {
 /// mounted: what is a link by now, where there was none, is an error.
 fn expected(mounts: &Mounts) -> Result<Vec<Expected>, Error> {
     let one = |step: &Mount| {
-        let (is_writable, is_seen) = match step {
-            Mount::Writable(_) => (true, true),
-            Mount::Pin(_) => (true, false),
+        let path = step.path().clone();
+        let (is_writable, identity) = match step {
+            Mount::Writable(_) => (true, Some(Identity::of(&path))),
+            Mount::PinLink(_) => (false, Some(Identity::of_link(&path))),
+            Mount::Pin(_) => (true, None),
             Mount::ReadOnly(_) | Mount::HideFile(_) | Mount::HideDirectory(_) | Mount::SearchOnly(_) => {
-                (false, false)
+                (false, None)
             }
             Mount::Passage(_) | Mount::Seal(_) => return None,
         };
-        let path = step.path().clone();
-        let identity = is_seen.then(|| Identity::of(&path)).transpose();
-        Some(match identity {
+        Some(match identity.transpose() {
             Ok(identity) => Ok(Expected { path, is_writable, identity }),
             Err(error) => Err(Error::Path { path, error }),
         })
@@ -141,6 +141,7 @@ mod tests {
         let confinement = Confinement {
             files,
             nodes: Default::default(),
+            links: Default::default(),
             files_disabled: false,
             network: NetworkPolicy::default(),
             working_directory: AbsPath::root(),

@@ -85,6 +85,7 @@ fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
     let confinement = Confinement {
         files: FileSets::default(),
         nodes: BTreeMap::new(),
+        links: BTreeMap::new(),
         files_disabled: false,
         network: NetworkPolicy::default(),
         working_directory: AbsPath::root(),

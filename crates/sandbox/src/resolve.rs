@@ -58,6 +58,7 @@ pub(crate) fn resolve(policy: &Policy, places: &Places, owner: &Owner) -> Result
         confinement: Confinement {
             files,
             nodes: resolver.nodes,
+            links: resolver.links,
             files_disabled: policy.files_disabled,
             network: policy.network.clone(),
             working_directory: places.working_directory.clone(),
@@ -71,6 +72,7 @@ pub(crate) fn resolve(policy: &Policy, places: &Places, owner: &Owner) -> Result
 #[derive(Default)]
 struct Resolver {
     nodes: BTreeMap<AbsPath, Node>,
+    links: BTreeMap<AbsPath, Origin>,
     warnings: Vec<String>,
     wanted: Wanted,
     binds_registry: bool,

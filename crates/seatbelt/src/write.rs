@@ -66,7 +66,10 @@ pub fn profile(confinement: &Confinement, proxy_ports: &[NonZeroU16]) -> Result<
         writer.write_section("Files are not isolated", "(allow file* file-link file-clone)");
     } else {
         let files = in_both_spellings(&confinement.files);
-        writer.write_files(&files.lower()?, unix_sockets);
+        let links = confinement.links.keys();
+        let links =
+            links.flat_map(|link| std::iter::once(link.clone()).chain(other_spelling(link))).collect();
+        writer.write_files(&files.lower()?, &links, unix_sockets);
         writer.text.push_str(DEVICES);
     }
     writer.write_network(proxy_ports);
@@ -94,7 +97,7 @@ impl Writer {
         }
     }
 
-    fn write_files(&mut self, rules: &OrderedRules<'_>, unix_sockets: bool) {
+    fn write_files(&mut self, rules: &OrderedRules<'_>, links: &BTreeSet<AbsPath>, unix_sockets: bool) {
         let reading = if unix_sockets {
             "file-read* file-map-executable process-exec* network-outbound"
         } else {
@@ -109,7 +112,7 @@ impl Writer {
             self.write_rule(rule.write.effect, "file-write*", "subpath", &rule.path);
         }
         self.text.push_str("\n; Pins\n");
-        for path in pinned(rules) {
+        for path in pinned(rules, links) {
             self.write_rule(Effect::Deny, "file-write-create file-write-unlink", "literal", &path);
         }
         self.write_traversal(rules);
@@ -163,11 +166,13 @@ fn changes<'a>(rules: &'a OrderedRules<'_>) -> impl Iterator<Item = &'a OrderedR
     [Access::Read, Access::Write].into_iter().flat_map(|access| rules.changes(access))
 }
 
-/// Whatever is writable and holds a place where anything changes, that place included. Elsewhere writes are
-/// denied altogether, and renaming and removing with them.
-fn pinned(rules: &OrderedRules<'_>) -> BTreeSet<AbsPath> {
+/// Whatever is writable and holds a place where anything changes, or a link that must stay, that place included.
+/// Elsewhere writes are denied altogether, and renaming and removing with them.
+fn pinned(rules: &OrderedRules<'_>, links: &BTreeSet<AbsPath>) -> BTreeSet<AbsPath> {
     changes(rules)
-        .flat_map(|rule| rule.path.ancestors())
+        .map(|rule| &rule.path)
+        .chain(links)
+        .flat_map(AbsPath::ancestors)
         .filter(|path| rules.judge(Access::Write, path).effect == Effect::Allow)
         .collect()
 }
@@ -235,6 +240,7 @@ mod tests {
                 allow_read: rules(&["/Users/u/.gitconfig"]),
             },
             nodes: BTreeMap::new(),
+            links: BTreeMap::new(),
             files_disabled: false,
             network: NetworkPolicy::default(),
             working_directory: AbsPath::root(),

@@ -3,11 +3,12 @@
 //! bubblewrap reads the whole mount table again for each of its mounts, so a plan of thousands takes it many seconds,
 //! and it takes 9,000 arguments at most. So a long plan is mounted by a short-lived child of ours: it enters the
 //! sandbox's mount namespace while bubblewrap waits to be released, and makes each mount by a few calls whose time
-//! depends on nothing but the depth of its path. What is made, and in which order, is the same.
+//! depends on nothing but the depth of its path. What is made, and in which order, is the same. So is a symbolic link
+//! that must stay mounted over itself, in a plan of whatever length: bubblewrap would follow it.
 //!
 //! What the attacker controls here: nothing of his runs in this sandbox yet, but in another one he may be moving
 //! directories of a shared root at this moment. Each path is opened refusing links
-//! on the way, and what is open is what is mounted, and where; where those are two looks at one path, they must have found
+//! on the way (one that is mounted itself is the end of its path, and none but that), and what is open is what is mounted, and where; where those are two looks at one path, they must have found
 //! the same file. What was mounted is
 //! [verified](super::Held::verify) afterwards, as if bubblewrap had done it.
 //!
@@ -118,6 +119,7 @@ impl<'a> Compiler<'a> {
             Mount::ReadOnly(_) => self.bind(at, Change::ToReadOnly)?,
             Mount::Writable(_) => self.bind(at, Change::ToWritable)?,
             Mount::Pin(_) => self.bind(at, Change::Keep)?,
+            Mount::PinLink(_) => What::Link(self.source(at)?),
             Mount::HideFile(_) => What::HideFile,
             Mount::HideDirectory(_) => What::HideDirectory,
             Mount::SearchOnly(_) => {
@@ -187,6 +189,7 @@ mod tests {
         let mounts = Mounts::plan(&Confinement {
             files,
             nodes,
+            links: Default::default(),
             files_disabled: false,
             network: NetworkPolicy::default(),
             working_directory: AbsPath::root(),
@@ -232,6 +235,7 @@ mod tests {
         let mounts = Mounts::plan(&Confinement {
             files,
             nodes: nodes.into(),
+            links: Default::default(),
             files_disabled: false,
             network: NetworkPolicy::default(),
             working_directory: AbsPath::root(),

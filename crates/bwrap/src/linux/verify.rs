@@ -33,7 +33,19 @@ impl Identity {
     /// # Errors
     /// `ELOOP` when a link is on the way after all.
     pub fn of(path: &AbsPath) -> io::Result<Self> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        Self::look(path, OFlags::empty())
+    }
+
+    /// The symbolic link at `path`, on the way to which is no other.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn of_link(path: &AbsPath) -> io::Result<Self> {
+        Self::look(path, OFlags::NOFOLLOW)
+    }
+
+    fn look(path: &AbsPath, last: OFlags) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC | last;
         let stat = match openat2(CWD, path.as_path(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
             Ok(file) => fstat(&file)?,
             // Before Linux 5.6 only the last component can be kept from being a link.
@@ -96,7 +108,7 @@ pub(super) fn difference(pid: u32, expected: &[Expected]) -> io::Result<Option<S
         }
         let seen = plan.identity.map(|identity| (identity, seen_at(pid, &plan.path)));
         if seen.is_some_and(|(identity, seen)| seen.ok() != Some(identity)) {
-            return Ok(Some(format!("{} is another directory than it was", plan.path)));
+            return Ok(Some(format!("{} is not what it was", plan.path)));
         }
     }
     let writable: HashSet<&[u8]> =
@@ -140,6 +152,9 @@ mod tests {
         std::fs::create_dir(at("real").as_path()).expect("own");
         std::fs::create_dir(at("real/below").as_path()).expect("own");
         std::os::unix::fs::symlink("real", at("link").as_path()).expect("own");
+        let own = Identity::of_link(&at("link")).expect("a link");
+        assert!(own != Identity::of(&at("real")).expect("exists"), "the link itself");
+        assert!(Identity::of_link(&at("link/below")).is_err());
         assert!(Identity::of(&at("link")).is_err() && Identity::of(&at("link/below")).is_err());
         assert_eq!(Identity::of(&at("real")).expect("exists"), Identity::of(&at("real")).expect("exists"));
         assert_ne!(

@@ -42,6 +42,8 @@ pub(crate) struct Repository {
     pub(crate) protected: Vec<Protected>,
     /// Git directories outside the root that know it as their work tree: git must be able to write there.
     pub(crate) writable: Vec<AbsPath>,
+    /// Paths by which git comes from a root to its git directory: links on the way must stay.
+    pub(crate) ways: Vec<AbsPath>,
     /// What was not followed, and why.
     pub(crate) warnings: Vec<String>,
 }
@@ -83,6 +85,7 @@ impl Search {
             // A command that could make one would be the author of its hooks.
             self.protect(dot_git, Missing::Cover(StandIn::Socket));
         } else if dot_git.as_path().is_dir() {
+            self.found.ways.push(dot_git.clone());
             self.repository(&real(&dot_git), root)?;
         } else {
             self.protect(dot_git.clone(), Missing::Cover(StandIn::Socket));
@@ -112,10 +115,12 @@ impl Search {
 
     /// Follows a `.git` file.
     fn pointed_to(&mut self, root: &AbsPath, dot_git: &AbsPath) -> Result<(), Error> {
+        let named = content(dot_git, Some("gitdir:"));
         let Some(directory) = pointer(dot_git, root, Some("gitdir:")).filter(|path| path.as_path().is_dir())
         else {
             return Ok(());
         };
+        self.found.ways.extend(named.and_then(|path| root.join(path).ok()));
         let common = self.repository(&directory, root)?;
         if knows(&directory, &common, root, dot_git) {
             // The first is in the second, but for a submodule's, which has no other.
@@ -260,17 +265,22 @@ fn work_tree(directory: &AbsPath) -> Option<AbsPath> {
 
 /// Where a file that holds one path leads, really: `gitdir: x` or `x`, below `anchor` unless absolute.
 fn pointer(file: &AbsPath, anchor: &AbsPath, prefix: Option<&str>) -> Option<AbsPath> {
+    let text = content(file, prefix)?;
+    match text.first()? {
+        b'/' => canonical(&text),
+        _ => canonical(&[anchor.as_bytes(), b"/", &text].concat()),
+    }
+}
+
+/// The path in such a file, as it stands there.
+fn content(file: &AbsPath, prefix: Option<&str>) -> Option<Vec<u8>> {
     let content = regular_content(file.as_path())?;
     let text = match prefix {
         Some(prefix) => content.strip_prefix(prefix.as_bytes())?.trim_ascii_start(),
         None => &content,
     };
     let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
-    let text = &text[..end];
-    match text.first()? {
-        b'/' => canonical(text),
-        _ => canonical(&[anchor.as_bytes(), b"/", text].concat()),
-    }
+    Some(text[..end].to_vec())
 }
 
 /// A path with its links followed, `..` after them.

@@ -124,6 +124,9 @@ impl Reader<'_> {
 
     /// What would allow the access, if the rules are what denies it.
     fn remedy(&self, refused: Refused, path: &AbsPath) -> Option<String> {
+        if let (Refused::WriteByRule, Some(origin)) = (refused, self.confinement.links.get(path)) {
+            return Some(format!("nothing allows it, the link leads to what is protected: {origin}"));
+        }
         let denied = |access| {
             let verdict = self.index.judge(access, path);
             (verdict.effect == Effect::Deny).then_some(verdict.rule)

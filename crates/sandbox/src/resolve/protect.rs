@@ -5,6 +5,7 @@ use super::{Places, Real, Resolver, literal, real};
 use crate::cover::{Covers, StandIn};
 use crate::error::Error;
 use crate::protected::{self, Group, Missing, Owner, Protected, git};
+use palisade_bwrap::linux::can_attach;
 use palisade_policy::{AbsPath, Access, Effect, FileSets, Node, Origin};
 use std::os::unix::fs::PermissionsExt;
 
@@ -22,6 +23,9 @@ impl Resolver {
             let found = git::around(root, owner.home.as_ref())?;
             protected.extend(found.protected);
             self.warnings.extend(found.warnings);
+            for way in found.ways {
+                self.hold_links(&way, &Origin::builtin("protected", &way.to_string()), files)?;
+            }
             for path in found.writable {
                 self.nodes.insert(path.clone(), Node::Directory);
                 let origin = Origin::builtin("git", &format!("the git directory of {root}"));
@@ -142,7 +146,8 @@ impl Resolver {
         }
     }
 
-    /// A link on the way to what may not be written must not be replaced.
+    /// A link on the way to what may not be written must not be replaced, or the next to follow it comes to what the
+    /// command put there. Before Linux 5.12 nothing can hold one.
     pub(super) fn hold_links(
         &mut self,
         path: &AbsPath,
@@ -150,7 +155,12 @@ impl Resolver {
         files: &FileSets,
     ) -> Result<(), Error> {
         for link in real::links_on(path)? {
-            if files.judge(Access::Write, &link).effect == Effect::Allow {
+            if files.judge(Access::Write, &link).effect == Effect::Deny {
+                continue;
+            }
+            if can_attach() {
+                self.links.entry(link).or_insert_with(|| origin.clone());
+            } else {
                 self.warnings.push(format!(
                     "{origin} protects what it leads to, but the command can replace the symbolic link {link} on the way"
                 ));

@@ -44,6 +44,7 @@ fn confinement(files: FileSets) -> Confinement {
     Confinement {
         files,
         nodes: BTreeMap::new(),
+        links: BTreeMap::new(),
         files_disabled: false,
         network: NetworkPolicy::default(),
         working_directory: AbsPath::root(),
@@ -238,4 +239,20 @@ fn what_the_judge_refuses_to_read() {
     check("(allow file-read* (subpath A))", "neither a path nor a parameter");
     let headless = Profile { text: "(deny default)".into(), parameters: Vec::new() };
     assert!(headless.judge(Access::Read, &at("/a")).is_err(), "the version is missing");
+}
+
+/// A link that leads to what is protected is neither replaced nor moved, nor is a directory that holds it, under both
+/// spellings.
+#[test]
+fn a_link_that_must_stay_is_pinned() {
+    let at = |text: &str| AbsPath::new(text).expect("absolute");
+    let files = FileSets { allow_write: vec![rule(at("/tmp/p"))], ..FileSets::default() };
+    let links = BTreeMap::from([(at("/tmp/p/a/link"), Origin::builtin("protected", "x"))]);
+    let rules = rules(&Confinement { links, ..confinement(files) });
+    for operation in ["file-write-unlink", "file-write-create"] {
+        for pinned in ["/tmp/p/a/link", "/tmp/p/a", "/private/tmp/p/a/link"] {
+            assert_eq!(rules.effect(operation, &at(pinned)), Effect::Deny, "{operation} {pinned}");
+        }
+        assert_eq!(rules.effect(operation, &at("/tmp/p/a/other")), Effect::Allow, "{operation}");
+    }
 }

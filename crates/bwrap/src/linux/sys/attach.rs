@@ -38,6 +38,8 @@ pub(in crate::linux) enum What {
         /// What the host has mounted below, as paths; the bind takes it along.
         submounts: Vec<CString>,
     },
+    /// A symbolic link, over itself.
+    Link(Source),
     HideFile,
     HideDirectory,
     /// An empty directory to be filled. With `is_base` what it hides is the next of the bases.
@@ -179,12 +181,16 @@ impl Step {
     fn make(&self, masks: &mut Masks, bases: &mut Vec<OwnedFd>) -> Result<()> {
         match &self.what {
             What::Bind { source, change, submounts } => {
-                let (source, target) = self.ends(source, bases)?;
+                let (source, target) = self.ends(source, bases, OFlags::empty())?;
                 if *change == Change::ToWritable {
                     bases.push(bind_writable(&source, &target, submounts)?);
                 } else {
                     bind(&source, &target, *change, !submounts.is_empty())?;
                 }
+            }
+            What::Link(source) => {
+                let (source, target) = self.ends(source, bases, OFlags::NOFOLLOW)?;
+                bind(&source, &target, Change::ToReadOnly, false)?;
             }
             What::HideFile => masks.file = bind(&masks.file, &open(&self.at)?, Change::ToReadOnly, false)?,
             What::HideDirectory => {
@@ -203,18 +209,18 @@ impl Step {
         Ok(())
     }
 
-    /// What is to be mounted, and on what.
-    fn ends(&self, source: &Source, bases: &[OwnedFd]) -> Result<(OwnedFd, OwnedFd)> {
+    /// What is to be mounted, and on what. With `NOFOLLOW` it may be a link, otherwise none.
+    fn ends(&self, source: &Source, bases: &[OwnedFd], last: OFlags) -> Result<(OwnedFd, OwnedFd)> {
         match source {
-            Source::Itself => Ok((open(&self.at)?, open(&self.at)?)),
+            Source::Itself => Ok((open_last(&self.at, last)?, open_last(&self.at, last)?)),
             Source::Visible(base, below) => {
-                let (source, target) = (open_below(bases, *base, below)?, open(&self.at)?);
+                let (source, target) = (open_below(bases, *base, below, last)?, open_last(&self.at, last)?);
                 let (from, to) = (fstat(&source)?, fstat(&target)?);
                 let is_same = (from.st_dev, from.st_ino) == (to.st_dev, to.st_ino);
                 if is_same { Ok((source, target)) } else { Err(Errno::STALE) }
             }
             Source::Hidden(base, below) => {
-                let source = open_below(bases, *base, below)?;
+                let source = open_below(bases, *base, below, last)?;
                 let target = self.make_target(&source)?;
                 Ok((source, target))
             }
@@ -240,13 +246,17 @@ impl Step {
 const SEARCH_ONLY: Mode = Mode::XUSR.union(Mode::XGRP).union(Mode::XOTH);
 
 fn open(at: &CStr) -> Result<OwnedFd> {
-    openat2(CWD, at, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    open_last(at, OFlags::empty())
 }
 
-fn open_below(bases: &[OwnedFd], base: usize, below: &CStr) -> Result<OwnedFd> {
+fn open_last(at: &CStr, last: OFlags) -> Result<OwnedFd> {
+    openat2(CWD, at, OFlags::PATH | OFlags::CLOEXEC | last, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+fn open_below(bases: &[OwnedFd], base: usize, below: &CStr, last: OFlags) -> Result<OwnedFd> {
     let base = bases.get(base).ok_or(Errno::BADF)?;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
-    openat2(base, below, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)
+    openat2(base, below, OFlags::PATH | OFlags::CLOEXEC | last, Mode::empty(), resolve)
 }
 
 /// Mounts what `source` leads to on `target`, and gives back the mount, to be the source of others like it.

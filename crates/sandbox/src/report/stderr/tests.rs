@@ -27,6 +27,10 @@ fn confinement(working_directory: &str) -> Confinement {
             allow_read: Vec::new(),
         },
         nodes: BTreeMap::new(),
+        links: BTreeMap::from([(
+            AbsPath::new("/p/.bashrc").expect("absolute"),
+            Origin::builtin("protected", ".bashrc"),
+        )]),
         files_disabled: false,
         network: NetworkPolicy::default(),
         working_directory: AbsPath::new(working_directory).expect("absolute"),
@@ -62,6 +66,7 @@ fn lines_of_many_programs() {
         ("ls: cannot open directory '../h/.ssh': Permission denied", "/h/.ssh"),
         ("mv: cannot move 'a' to '/etc/a': Read-only file system", "/etc/a"),
         ("rm: cannot remove '.git/hooks': Device or resource busy", "/p/.git/hooks"),
+        ("mv: cannot move '.bashrc' to 'x': Device or resource busy", "/p/.bashrc"),
         ("tee: /etc/x: Read-only file system", "/etc/x"),
         ("tar: /etc/x: Cannot open: Read-only file system", "/etc/x"),
         ("sed: couldn't open temporary file /etc/sedab12: Read-only file system", "/etc/sedab12"),
