@@ -60,6 +60,13 @@ pub(super) fn names_program(variable: &str) -> bool {
     )
 }
 
+/// Whether a variable gives git settings, or programs, that the line does not show as such.
+pub(super) fn is_setting(variable: &str, text: &Word) -> bool {
+    let names_none = matches!(text.value.as_deref(), Some("" | "/dev/null" | "0" | "1"));
+    let is_switch = matches!(variable, "GIT_CONFIG_NOSYSTEM" | "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM");
+    (variable.starts_with("GIT_CONFIG") || variable == "GIT_EXEC_PATH") && !(is_switch && names_none)
+}
+
 fn value(word: &Word) -> Option<&str> {
     word.value.as_deref()
 }
@@ -118,7 +125,11 @@ impl Codes {
     fn find(&self, words: &[Word]) -> Vec<Inner> {
         let mut inner = Vec::new();
         for (at, word) in words.iter().enumerate() {
-            let Some(text) = value(word) else { continue };
+            let Some(text) = value(word) else {
+                let text = word.raw.trim_start_matches(['"', '\'']);
+                inner.extend(self.attached(text).map(|_| code_of(word)));
+                continue;
+            };
             match self.attached(text) {
                 Some("") => inner.extend(words.get(at + 1).map(code_of)),
                 Some(value) if !self.is_ordinary(value) => inner.push(code(value)),

@@ -172,11 +172,15 @@ impl<'a> Walk<'a> {
     /// Variables that programs take for a command: `GIT_EDITOR='rm x' git commit`.
     fn variables(&mut self, index: usize, context: &Context) {
         let set = &self.found.list[index].assignments;
+        let is_set = set.iter().any(|one| launchers::is_setting(&one.name, &one.value));
         let codes: Vec<Word> = set
             .iter()
             .filter(|one| launchers::names_program(&one.name))
             .map(|one| one.value.clone())
             .collect();
+        if is_set {
+            self.note(index, Reason::ForeignCode);
+        }
         for word in codes.iter().filter(|word| word.value.as_deref() != Some("")) {
             let inner = Inner::code(slice::from_ref(word), Language::Posix);
             self.inner(

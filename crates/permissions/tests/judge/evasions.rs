@@ -276,6 +276,12 @@ fn what_a_program_is_told_to_run_is_looked_at() {
                 "make --eval='$(shell ls)'",
                 "at now < f",
                 "cat f | crontab -",
+                "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='!rm x' git x",
+                "env GIT_EXEC_PATH=x git log",
+                "tar xf a \"--to-command=$X\"",
+                "git submodule foreach \"$X\"",
+                "git -c alias.x=\"$X\" x",
+                "GIT_PAGER=$X git log",
             ],
             "asks",
         );
@@ -292,6 +298,7 @@ fn what_a_program_is_told_to_run_is_looked_at() {
     );
     let ordinary = [
         "git bisect start",
+        "env GIT_CONFIG_GLOBAL=/dev/null git status",
         "git submodule update --init",
         "git rebase main",
         "git -c core.pager=cat log",
@@ -318,7 +325,8 @@ fn what_a_program_is_told_to_run_is_looked_at() {
         "crontab -l",
     ];
     all(&open(&["Bash(rm *)"]), &ordinary, "allow");
-    let inside = |line: &&str| !line.starts_with("make CC");
+    // A variable asks there whatever it is.
+    let inside = |line: &&str| !line.starts_with("make CC") && !line.starts_with("env");
     let quiet: Vec<&str> = ordinary.into_iter().filter(inside).collect();
     all(&Session::sandboxed().deny(&["Bash(rm *)"]), &quiet, "allow");
 }
