@@ -27,6 +27,17 @@ fn hostile_lines_are_judged_in_time() {
         format!("{}ls", "find . -exec cp a b ; ".repeat(2_900)),
         format!("x {}", "$A ".repeat(20_000)),
         format!("x {}", "abcdef ".repeat(9_000)),
+        "xargs ".repeat(10_000),
+        "xargs ".repeat(160_000),
+        "env -S '".repeat(8_000),
+        "nice ".repeat(12_000),
+        format!("{}ls", "xargs -I% ".repeat(6_000)),
+        "echo rm x | sh | ".repeat(1_000),
+        "sh <<E\nrm\nE\n".repeat(2_000),
+        "awk 'system(\"x\")' ".repeat(3_000),
+        "git -c alias.x=y ".repeat(3_500),
+        "tmux new \\; ".repeat(5_000),
+        "/b*/r? x; ".repeat(2_000),
         "a=1 ".repeat(15_000),
         "> x ".repeat(15_000),
         "cat f | ".repeat(1_000),
@@ -55,6 +66,13 @@ fn no_limit_makes_a_question_of_a_denial() {
     Session::new().deny(&["Read(.env)"]).check(&line, "deny");
     let line = format!("{}cat .env", "cat a b c d e f; ".repeat(1_900));
     Session::new().deny(&["Read(.env)"]).check(&line, "deny");
+    let line = format!("{}rm x", "nice a; ".repeat(4_000));
+    Session::new().deny(&["Bash(rm *)"]).mode(Mode::BypassPermissions).check(&line, "deny");
+    let line = format!("xargs {} env rm x", "-a f ".repeat(6_000));
+    Session::new().deny(&["Bash(rm *)"]).mode(Mode::BypassPermissions).check(&line, "deny");
+    // What is not listed may be a removal.
+    let line = format!("{}ls", "env ".repeat(9_000));
+    Session::new().mode(Mode::BypassPermissions).check(&line, "ask a person");
     let line = format!("cat {}.env", "a ".repeat(25_000));
     Session::new().deny(&["Read(.env)"]).check(&line, "deny");
 }
