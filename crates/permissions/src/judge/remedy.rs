@@ -54,8 +54,8 @@ const WITH_COMMANDS: &[&str] = &[
     "yarn",
 ];
 
-/// The rules that would let every part through; none where no rule can.
-pub(super) fn of_line(parts: &[Part<'_>], reason: &Reason<'_>) -> Vec<Box<str>> {
+/// The rules that would let every part of `line` through; none where no rule can.
+pub(super) fn of_line(line: &str, parts: &[Part<'_>], reason: &Reason<'_>) -> Vec<Box<str>> {
     let no_rule_helps = matches!(reason, Reason::Unreadable(_) | Reason::TooLong | Reason::Plan);
     if no_rule_helps || parts.is_empty() {
         return Vec::new();
@@ -66,6 +66,11 @@ pub(super) fn of_line(parts: &[Part<'_>], reason: &Reason<'_>) -> Vec<Box<str>> 
         if !rules.contains(&rule) {
             rules.push(rule);
         }
+    }
+    // A rule that is the whole line covers what is nested in it, too.
+    let whole = format!("Bash({line})");
+    if rules.iter().any(|rule| **rule == *whole) {
+        return vec![whole.into()];
     }
     let all = rules.clone();
     rules.retain(|rule| !all.iter().any(|other| other != rule && makes_needless(other, rule)));
@@ -86,7 +91,10 @@ fn of_part(part: &Part<'_>) -> Option<Box<str>> {
         Part::Command(program, spellings) => of_command(program, spellings),
         Part::Exact(spellings) => exactly(spellings),
         Part::Write(Place::Paths(paths)) => match &paths[..] {
-            [path] => spell_path(path).map(|text| format!("Edit({})", text.trim_end_matches("/**")).into()),
+            // Not everything there is.
+            [path] if !path.is_root() => {
+                spell_path(path).map(|text| format!("Edit({})", text.trim_end_matches("/**")).into())
+            }
             _ => None,
         },
         Part::Write(_) => None,

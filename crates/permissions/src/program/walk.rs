@@ -119,8 +119,8 @@ impl<'a> Walk<'a> {
     fn feed(&mut self, line: &Line, commands: Range<usize>, context: &Context) {
         let in_pipe = |command: &&Command| is_in_pipe(line, command.scope);
         for command in line.commands[commands].iter().filter(in_pipe) {
-            for word in command.redirections.iter().filter_map(text_of) {
-                self.guess_text(word.value.as_deref().unwrap_or(&word.raw), context);
+            for text in command.redirections.iter().filter_map(text_of) {
+                self.guess_text(&text.text, context);
             }
             let name = command.words.first().and_then(|word| word.value.as_deref()).unwrap_or_default();
             if matches!(&*base_name(name, self.start.folds_case), "echo" | "printf") {
@@ -230,22 +230,17 @@ impl<'a> Walk<'a> {
     /// Where code comes from standard input, that may be a text in the line: `sh <<< 'rm x'`, `sh <<E`.
     fn input(&mut self, index: usize, name: &str, context: &Context) {
         let redirections = context.redirections.clone();
-        let texts: Vec<&Word> = redirections.iter().filter_map(text_of).collect();
-        let is_other = |one: &&Redirection| one.operator.reads() || one.operator == Duplicate;
+        let texts: Vec<Code> = redirections.iter().filter_map(text_of).collect();
+        let is_output = |one: &&Redirection| matches!(one.descriptor, Some(1 | 2));
+        let is_other =
+            |one: &&Redirection| one.operator.reads() || (one.operator == Duplicate && !is_output(one));
         let is_shown = !texts.is_empty() && !redirections.iter().any(|one| is_other(&one));
         self.note(index, if is_shown { Reason::CodeInLine } else { Reason::CodeFromInput });
         if texts.is_empty() {
             self.unfed.push(context.clone());
         }
         for text in texts {
-            let code = Code {
-                text: text
-                    .value
-                    .as_deref()
-                    .map_or_else(|| behind::text_of_code(slice::from_ref(text)), Into::into),
-                certain: text.value.is_some(),
-                language: special::language_of(name),
-            };
+            let code = Code { language: special::language_of(name), ..text };
             self.inner(index, Inner::new(What::Code(code)), context.clone());
         }
     }
@@ -389,12 +384,20 @@ impl<'a> Walk<'a> {
 }
 
 /// The text that a redirection hands on, where that stands in the line.
-fn text_of(redirection: &Redirection) -> Option<&Word> {
-    match redirection.operator {
-        RedirectionOperator::HereString => Some(&redirection.target),
-        RedirectionOperator::HereDocument => redirection.body.as_ref(),
-        _ => None,
-    }
+fn text_of(redirection: &Redirection) -> Option<Code> {
+    let (word, open) = match redirection.operator {
+        RedirectionOperator::HereString => {
+            let word = &redirection.target;
+            (word, behind::text_of_code(slice::from_ref(word)))
+        }
+        RedirectionOperator::HereDocument => {
+            let word = redirection.body.as_ref()?;
+            (word, word.raw.to_string())
+        }
+        _ => return None,
+    };
+    let text = word.value.as_deref().map_or(open, Into::into);
+    Some(Code { text, certain: word.value.is_some(), language: Language::Posix })
 }
 
 fn is_in_pipe(line: &Line, scope: usize) -> bool {

@@ -60,6 +60,9 @@ fn code_in_a_here_document_is_read() {
         "bash /dev/stdin <<E\nrm x\nE",
         ". /dev/stdin <<E\nrm x\nE",
         "bash <<E\nrm $X\nE",
+        "bash <<E\n\"rm\" x \"$X\"\nE",
+        "cat <<< \"rm x\" | sh",
+        "bash 2>&1 <<E | tail\nrm x\nE",
         "bash <<E\n$(rm x)\nE",
         "bash <<'E'\nbash <<'F'\nrm x\nF\nE",
         "bash <<< 'rm x'",
@@ -73,7 +76,7 @@ fn code_in_a_here_document_is_read() {
         all(&session, &lines, "deny");
         all(&session, &["bash <<E\n$X\nE", "base64 -d f | sh", "sh < f", "bash <<E 3<f\nls\nE"], "asks");
     }
-    all(&open(&["Bash(rm *)"]), &["bash <<'E'\nls\nE", "sh <<E\nnpm test\nE"], "allow");
+    all(&open(&["Bash(rm *)"]), &["bash <<'E' 2>&1\nls\nE", "sh <<E\nnpm test\nE"], "allow");
     let removing = ["bash <<Z\nrm -rf ~\nZ", "echo 'rm -rf ~' | sh", "cat <<'Z' | sudo bash\nrm -rf /\nZ"];
     all(&Session::new().mode(Mode::BypassPermissions), &removing, "ask a person");
     all(&Session::sandboxed().mode(Mode::BypassPermissions), &removing, "ask a person");

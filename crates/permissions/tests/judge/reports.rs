@@ -97,10 +97,13 @@ fn what_is_offered_lets_the_line_through_and_no_more() {
         ("sudo -u x sh -c 'make; rm x'", &["Bash(sudo -u x sh -c 'make; rm x')"]),
         ("npm run a && npm run b", &["Bash(npm run *)"]),
         ("npm test $(foo x)", &["Bash(npm test *)", "Bash(foo *)"]),
+        ("$(foo x)", &["Bash($(foo x))"]),
+        ("foo \"$(bar x)\" /etc/y; ls", &["Bash(foo *)", "Bash(bar *)"]),
         // No rule says as much as this.
         ("bash -c 'ls *; foo'", &[]),
         ("select x in a; do ls; done", &[]),
         ("rm -rf ~", &[]),
+        ("cat > /", &[]),
     ] {
         let remedy = Session::new().judge(&Call::command(line), |verdict| verdict.remedy.clone());
         let texts: Vec<&str> = remedy.iter().map(|rule| &**rule).collect();
