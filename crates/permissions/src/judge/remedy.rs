@@ -79,11 +79,19 @@ pub(super) fn of_line(line: &str, parts: &[Part<'_>], reason: &Reason<'_>) -> Ve
 
 /// Whether the one rule covers whatever the other covers.
 fn makes_needless(wide: &str, narrow: &str) -> bool {
+    if let (Some(above), Some(path)) = (path_of(wide), path_of(narrow)) {
+        return path.strip_prefix(above).is_some_and(|below| below.starts_with('/'));
+    }
     let pattern = |rule: &str| CommandPattern::parse(rule.strip_prefix("Bash(")?.strip_suffix(')')?).ok();
     match (pattern(wide), pattern(narrow)) {
         (Some(wide @ CommandPattern::Prefix(_)), Some(CommandPattern::Exact(words))) => wide.covers(&words),
         _ => false,
     }
+}
+
+/// The path that a rule lets write, as written.
+fn path_of(rule: &str) -> Option<&str> {
+    rule.strip_prefix("Edit(")?.strip_suffix(')')
 }
 
 fn of_part(part: &Part<'_>) -> Option<Box<str>> {
