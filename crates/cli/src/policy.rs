@@ -3,7 +3,7 @@
 use crate::failure::{Failure, say};
 use crate::options::RuleOptions;
 use palisade_policy::AbsPath;
-use palisade_settings::{Extra, Flags, Loaded, ManagedPlaces, Places, Trust, load};
+use palisade_settings::{Error, Extra, Flags, Loaded, ManagedPlaces, Places, Trust, inspect, load};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -29,17 +29,32 @@ pub(crate) fn in_force(options: &RuleOptions) -> Result<InForce, Failure> {
     for warning in &in_force.loaded.warnings {
         say(&format!("warning: {warning}"));
     }
-    for dropped in &in_force.loaded.dropped {
+    let dropped = &in_force.loaded.dropped;
+    for dropped in dropped.iter().take(MOST_TOLD) {
         say(&format!("warning: {dropped}"));
+    }
+    if let Some(more) = dropped.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+        say(&format!("warning: and {more} more values that do not count; palisade settings show names them"));
     }
     Ok(in_force)
 }
+
+/// As many values that do not count are named before each command.
+const MOST_TOLD: usize = 100;
 
 /// Loads the same and says nothing.
 pub(crate) fn read(options: &RuleOptions) -> Result<(InForce, Places), Failure> {
     let working_directory = working_directory()?;
     let root = options.root.clone().unwrap_or_else(|| working_directory.clone());
     read_in(options, &root, working_directory)
+}
+
+/// Loads the same for somebody who wants to know: with a warning, too, for each deny of what does not exist.
+pub(crate) fn inspect_all(options: &RuleOptions) -> Result<Loaded, Failure> {
+    let working_directory = working_directory()?;
+    let root = options.root.clone().unwrap_or_else(|| working_directory.clone());
+    let scene = scene(options, &root, working_directory)?;
+    load_with(inspect, &scene.places, options)
 }
 
 /// Loads the settings of `root` and so on, and says nothing.
@@ -49,11 +64,20 @@ pub(crate) fn read_in(
     working_directory: PathBuf,
 ) -> Result<(InForce, Places), Failure> {
     let Scene { places, root, working_directory } = scene(options, root, working_directory)?;
-    let here = &places.working_directory;
-    let extras = options.settings.iter().map(|value| Extra::parse(value.as_encoded_bytes(), here));
-    let loaded = load(&places, &extras.collect::<Result<Vec<_>, _>>()?, &flags(options))?;
+    let loaded = load_with(load, &places, options)?;
     let home = places.home.clone();
     Ok((InForce { loaded, root, working_directory, home }, places))
+}
+
+/// Reads with `load`, or what is like it, the files of `places` and what the options say.
+fn load_with(
+    load: impl Fn(&Places, &[Extra], &Flags) -> Result<Loaded, Error>,
+    places: &Places,
+    options: &RuleOptions,
+) -> Result<Loaded, Failure> {
+    let here = &places.working_directory;
+    let extras = options.settings.iter().map(|value| Extra::parse(value.as_encoded_bytes(), here));
+    Ok(load(places, &extras.collect::<Result<Vec<_>, _>>()?, &flags(options))?)
 }
 
 /// Where this process is.

@@ -3,8 +3,8 @@
 use crate::explain::origin_to_json;
 use crate::failure::{Failure, print, say};
 use crate::options::{LayerOption, RuleOptions, SettingsOptions, SettingsVerb};
-use crate::policy::{read, scene, working_directory};
-use palisade_policy::{AbsPath, Layer, Printable};
+use crate::policy::{inspect_all, scene, working_directory};
+use palisade_policy::{AbsPath, Layer, Printable, Quoted};
 use palisade_settings::{Findings, Loaded, check_file, schema};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -29,9 +29,8 @@ pub(crate) fn settings(options: &SettingsOptions) -> u8 {
 }
 
 fn show(rules: &RuleOptions, as_json: bool) -> Result<u8, Failure> {
-    let (in_force, _) = read(rules)?;
-    let loaded = &in_force.loaded;
-    print(&if as_json { format!("{:#}\n", to_json(loaded)) } else { to_text(loaded) });
+    let loaded = inspect_all(rules)?;
+    print(&if as_json { format!("{:#}\n", to_json(&loaded)) } else { to_text(&loaded) });
     Ok(0)
 }
 
@@ -42,7 +41,9 @@ fn to_text(loaded: &Loaded) -> String {
             Some(origin) => format!("{origin} ({})", origin.layer),
             None => "default".into(),
         };
-        text.push_str(&format!("{} = {}  <- {}\n", value.key, Printable(&value.value), Printable(&said)));
+        let is_switch = matches!(&*value.value, "true" | "false");
+        let shown = if is_switch { value.value.clone() } else { Quoted(&value.value).to_string() };
+        text.push_str(&format!("{} = {shown}  <- {}\n", value.key, Printable(&said)));
     }
     for dropped in &loaded.dropped {
         text.push_str(&format!("dropped: {}\n", Printable(&dropped.to_string())));

@@ -16,7 +16,8 @@
 //! - A backslash takes the meaning from the character behind it, as in gitignore. A deny or an ask that holds
 //!   one covers its other reading, too: the path in which the backslash is a character.
 //! - `!x` would take something out of another rule. No rule takes anything out of another here, so it is
-//!   refused.
+//!   refused. So are white space at either end and a `$` in front, and what looks like two rules or two paths
+//!   in one (`//a,//b`): each would be a path that nothing has.
 //!
 //! The text may be a repository's: it names what it likes, and a deny that reads otherwise than it was meant
 //! leaves a file open. So every text has one reading, two for a deny, or none and a reason. This module
@@ -61,6 +62,9 @@ pub enum PathRuleError {
     /// `!x`.
     #[error("starts with \"!\", but no rule can take paths out of another")]
     Negation,
+    /// `//a,//b`.
+    #[error("looks like several paths; write one rule for each")]
+    Several,
     /// See [`PathPatternError`].
     #[error(transparent)]
     Pattern(#[from] PathPatternError),
@@ -145,6 +149,10 @@ fn compile(text: &str, list: List, anchor: &RuleAnchor) -> Result<Vec<PathPatter
     if text.starts_with('!') {
         return Err(PathRuleError::Negation);
     }
+    PathPattern::check_spelling(text.as_bytes())?;
+    if is_several(text) {
+        return Err(PathRuleError::Several);
+    }
     if text.starts_with("//") || text.starts_with('~') {
         return below(text.strip_prefix('/').unwrap_or(text), list, &anchor.at(here));
     }
@@ -155,6 +163,16 @@ fn compile(text: &str, list: List, anchor: &RuleAnchor) -> Result<Vec<PathPatter
     let has_any_depth = has_any_depth(text, list);
     let spelled = if has_any_depth { format!("**/{text}") } else { text.to_owned() };
     below(&spelled, list, &anchor.at(here))
+}
+
+/// Whether a comma is followed by what starts a path anew.
+fn is_several(text: &str) -> bool {
+    text.split(',').skip(1).any(|rest| {
+        let next = rest.trim_start();
+        next.starts_with("//")
+            || next.starts_with("~/")
+            || (next.len() < rest.len() && next.starts_with(['/', '.']))
+    })
 }
 
 /// Whether a text that starts at the working directory is meant at any depth below it.
@@ -184,6 +202,8 @@ fn without_below(mut text: &str) -> &str {
     while let Some(shorter) = text.strip_suffix("/**").or_else(|| text.strip_suffix('/')) {
         match shorter {
             "" => return "/",
+            // The slash says that the blank is meant.
+            _ if shorter.ends_with(char::is_whitespace) => return &text[..=shorter.len()],
             _ => text = shorter,
         }
     }
@@ -316,6 +336,22 @@ mod tests {
         assert_eq!(PathRule::parse("/etc/x", Deny, &managed), Err(NoSource));
         assert_eq!(PathRule::parse("~/x", Deny, &managed), Err(Pattern(PathPatternError::NoHome)));
         assert_eq!(PathRule::parse("!x", Deny, &anchor()), Err(Negation));
+        for text in ["//x,//y", "//x, //y", "src/**,~/y", "a, ./b"] {
+            assert_eq!(PathRule::parse(text, Deny, &anchor()), Err(PathRuleError::Several), "{text}");
+        }
+        for (text, reason) in [
+            (" //x", PathPatternError::WhiteSpace),
+            ("//x ", PathPatternError::WhiteSpace),
+            ("\t//x", PathPatternError::WhiteSpace),
+            ("x\u{a0}", PathPatternError::WhiteSpace),
+            ("$HOME/x", PathPatternError::Variable),
+            ("${HOME}/x", PathPatternError::Variable),
+        ] {
+            assert_eq!(PathRule::parse(text, Deny, &anchor()), Err(Pattern(reason)), "{text:?}");
+        }
+        for text in ["./ x", "//x /", "./$HOME", "//a,b", "{a,b}/c", "a, b"] {
+            assert!(PathRule::parse(text, Deny, &anchor()).is_ok(), "{text:?}");
+        }
         assert_eq!(PathRule::parse("~bob/x", Deny, &anchor()), Err(Pattern(PathPatternError::OtherHome)));
         for text in ["**.env", "[a", "a/**b"] {
             let refused = PathRule::parse(text, Deny, &anchor());

@@ -86,10 +86,12 @@ pub enum FileTool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// Nothing before the pattern.
-    #[error("names no tool")]
+    #[error("names no tool; write one in front of the parentheses, as in \"Bash(npm test)\"")]
     NoTool,
     /// A character that no tool's name holds.
-    #[error("holds {0:?} in the tool's name")]
+    #[error(
+        "holds {0:?} in the tool's name, which has letters, digits, \"_\" and \"-\" only; what a rule covers stands in parentheses, as in \"Bash(npm test)\""
+    )]
     ToolName(char),
     /// `mcp__*` in an allow.
     #[error(
@@ -100,8 +102,11 @@ pub enum RuleError {
     #[error("has a pattern that no one tool's name says the meaning of")]
     PatternOfMany,
     /// `Bash(ls`, `Bash(ls)x`.
-    #[error("does not end with the \")\" of its pattern")]
+    #[error("does not end with the \")\" of its pattern; close it, and put nothing behind it")]
     Unclosed,
+    /// `Read(//a) Read(//b)`.
+    #[error("looks like several rules; write each as an entry of its own")]
+    Several,
     /// `Bash()`.
     #[error("has nothing in its parentheses; write the tool alone to cover all its calls")]
     EmptyPattern,
@@ -139,6 +144,9 @@ impl Rule {
             Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').ok_or(RuleError::Unclosed)?)),
         };
         check_tool(tool, list)?;
+        if pattern.is_some_and(holds_next_rule) {
+            return Err(RuleError::Several);
+        }
         let tool = if tool == "Task" { "Agent" } else { tool };
         let pattern = match pattern {
             Some(text) => Pattern::parse(tool, text, list, anchor)?,
@@ -196,6 +204,36 @@ impl Pattern {
         Ok(Some(Pattern::Path(PathRule::parse(text, list, anchor)?)))
     }
 }
+
+/// Whether a pattern goes on behind a `)` with the start of another rule: `//a) Read(//b`.
+fn holds_next_rule(pattern: &str) -> bool {
+    pattern.split(')').skip(1).any(|rest| {
+        let next = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
+        let tool = next.split_once('(').map(|(tool, _)| tool);
+        next.len() < rest.len() && tool.is_some_and(|tool| TOOLS.contains(&tool))
+    })
+}
+
+/// The tools that more than one rule in a text may be about.
+const TOOLS: &[&str] = &[
+    "Agent",
+    "Bash",
+    "Cd",
+    "Edit",
+    "Glob",
+    "Grep",
+    "LS",
+    "Monitor",
+    "MultiEdit",
+    "NotebookEdit",
+    "PowerShell",
+    "Read",
+    "Skill",
+    "Task",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+];
 
 fn command(text: &str) -> Result<Option<Pattern>, RuleError> {
     Ok(match text {

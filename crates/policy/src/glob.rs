@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::iter::Peekable;
 use std::str::Chars;
+use std::sync::OnceLock;
 
 /// The most wildcards that one pattern may have, where each character beyond ASCII in a set counts as one.
 /// Patterns come with repositories, and the time that matching takes grows with this number.
@@ -77,8 +78,10 @@ impl Component {
         }
         let component = Component::Name(parts);
         match component.as_name().as_deref() {
-            Some(".") => refuse("\".\" spelled with wildcards"),
-            Some("..") => refuse("\"..\" together with wildcards"),
+            Some(".") => refuse("\".\" spelled with wildcards; leave it out"),
+            Some("..") => {
+                refuse("\"..\" together with wildcards; write the path that is meant without \"..\"")
+            }
             _ => Ok(component),
         }
     }
@@ -252,7 +255,9 @@ impl Clue {
 pub(crate) struct Glob {
     /// The deepest directory that every match lies in.
     pub(crate) fixed: AbsPath,
-    matcher: GlobMatcher,
+    glob: globset::Glob,
+    /// Made when a path is first compared: that costs more than all else of a pattern, and few are ever compared.
+    matcher: OnceLock<GlobMatcher>,
     /// How many components below `fixed` a match has, at least: one or more.
     names: usize,
     /// Whether it may have more.
@@ -280,7 +285,8 @@ impl Glob {
         Ok(Glob {
             clue: Clue::of(components),
             fixed,
-            matcher: glob.compile_matcher(),
+            glob,
+            matcher: OnceLock::new(),
             names: components.iter().filter(|component| **component != Component::AnyDepth).count(),
             is_any_depth: components.contains(&Component::AnyDepth),
         })
@@ -308,21 +314,22 @@ impl Glob {
     }
 
     fn matches(&self, below: &[u8]) -> bool {
-        self.matcher.is_match_candidate(&Candidate::from_bytes(&*mark_characters(below)))
+        let matcher = self.matcher.get_or_init(|| self.glob.compile_matcher());
+        matcher.is_match_candidate(&Candidate::from_bytes(&*mark_characters(below)))
     }
 }
 
 /// Two globs are equal when the same was compiled.
 impl PartialEq for Glob {
     fn eq(&self, other: &Self) -> bool {
-        self.fixed == other.fixed && self.matcher.glob() == other.matcher.glob()
+        self.fixed == other.fixed && self.glob == other.glob
     }
 }
 
 impl Hash for Glob {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.fixed.hash(state);
-        self.matcher.glob().hash(state);
+        self.glob.hash(state);
     }
 }
 

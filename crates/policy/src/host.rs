@@ -41,7 +41,7 @@ pub enum HostError {
     #[error("an IPv6 address must stand in brackets")]
     BareIpv6,
     /// Anything else that the WHATWG rules refuse: bad IDNA, an IPv4 address with a part out of range.
-    #[error("not a valid host name or address")]
+    #[error("not a valid host name or address; write one such as \"example.com\" or \"192.0.2.1\"")]
     Invalid,
 }
 

@@ -42,5 +42,5 @@ pub use origin::{Layer, Origin};
 pub use path::{AbsPath, PathError};
 pub use path_pattern::{Anchor, PathPattern, PathPatternError};
 pub use policy::{IgnoredViolation, Policy, ProgramRule, VariableRule};
-pub use printable::Printable;
+pub use printable::{Printable, Quoted};
 pub use violation::{Evidence, Violation, ViolationKind};

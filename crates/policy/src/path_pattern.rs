@@ -35,6 +35,9 @@
 //!   (`*\/x`), and a component that is `..` or is spelled to mean `.` or `..` (`[.][.]`), which no path
 //!   holds;
 //! - `~user`: whose home that is depends on a database this crate does not read;
+//! - white space at either end, and a `$` or a `!` in front ([`PathPattern::check_spelling`]): a slip of the pen, a
+//!   shell's variable, gitignore's exception. As a path it would be a dead one below the anchor. A name that really
+//!   starts so is written behind `./`, one that ends so in front of a `/`;
 //! - a text of more than 4096 bytes, the longest path that Linux takes, or with more than 100 wildcards,
 //!   where each character beyond ASCII in a set counts as one.
 //!
@@ -87,6 +90,19 @@ pub enum PathPatternError {
     /// `~user`.
     #[error("names another user's home directory; write the directory's full path instead")]
     OtherHome,
+    /// White space at an end.
+    #[error("starts or ends with white space; take it away (a name that is so is written \"./ x\", \"x /\")")]
+    WhiteSpace,
+    /// `$HOME/x`.
+    #[error(
+        "starts with a \"$\", but variables are not looked up here; write \"~/\" for the home directory, else the full path (a name that starts so is written \"./$x\")"
+    )]
+    Variable,
+    /// `!x`.
+    #[error(
+        "starts with \"!\", but no entry takes paths out of another (a name that starts so is written \"./!x\")"
+    )]
+    Negation,
     /// A wildcard that is not well-formed.
     #[error("is not a valid pattern: {0}")]
     Wildcard(String),
@@ -108,6 +124,7 @@ impl PathPattern {
         if text.len() > LONGEST_TEXT {
             return Err(PathPatternError::TooLong);
         }
+        Self::check_spelling(text)?;
         let (base, rest) = anchor.split(text)?;
         let components = components(rest);
         // Also where wildcards are: this finds a NUL.
@@ -116,6 +133,22 @@ impl PathPattern {
             Self::with_wildcards(&base, &components, literal)
         } else {
             Ok(PathPattern::literal(literal))
+        }
+    }
+
+    /// Refuses a text that is plainly meant for another path than the one of its letters.
+    pub fn check_spelling(text: &[u8]) -> Result<(), PathPatternError> {
+        let is_blank = |c: Option<char>| c.is_some_and(char::is_whitespace);
+        let chunks = || text.utf8_chunks();
+        let first = chunks().next().and_then(|chunk| chunk.valid().chars().next());
+        let last = chunks().last().filter(|chunk| chunk.invalid().is_empty());
+        match first {
+            _ if is_blank(first) || is_blank(last.and_then(|chunk| chunk.valid().chars().next_back())) => {
+                Err(PathPatternError::WhiteSpace)
+            }
+            Some('$') => Err(PathPatternError::Variable),
+            Some('!') => Err(PathPatternError::Negation),
+            _ => Ok(()),
         }
     }
 

@@ -27,7 +27,10 @@ impl fmt::Display for Printable<'_> {
 
 /// The same in double quotes, with quotes and backslashes escaped too: the text ends where it seems to end.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+pub struct Quoted<'a>(
+    /// The text.
+    pub &'a str,
+);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

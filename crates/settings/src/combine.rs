@@ -79,6 +79,7 @@ impl Combine for FilesystemOptions {
             allow_read,
             disabled,
             allow_managed_read_paths_only,
+            section,
         } = self;
         FilesystemOptions {
             allow_write: allow_write.combine(lower.allow_write),
@@ -88,6 +89,7 @@ impl Combine for FilesystemOptions {
             disabled: disabled.combine(lower.disabled),
             allow_managed_read_paths_only: allow_managed_read_paths_only
                 .combine(lower.allow_managed_read_paths_only),
+            section: section.or(lower.section),
         }
     }
 }

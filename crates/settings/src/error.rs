@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A line and a column of a settings text, both counted from 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
-    /// The line. A CR, a LF, both in a row, U+2028 and U+2029 end one.
+    /// The line. A CR, a LF and both in a row end one, as in editors.
     pub line: u32,
     /// The column.
     pub column: u32,
@@ -58,7 +58,9 @@ pub enum Error {
         kind: &'static str,
     },
     /// The file is larger than [`MAX_BYTES`].
-    #[error("{file}: is larger than {MAX_BYTES} bytes")]
+    #[error(
+        "{file}: is larger than {MAX_BYTES} bytes; take out what is not needed, or split it among the files of several layers"
+    )]
     TooLarge {
         /// The file.
         file: Arc<str>,
@@ -73,7 +75,8 @@ pub enum Error {
     },
     /// An administrator's file, or something on the way to it, belongs to somebody else than root.
     #[error(
-        "{file}: {on_the_way} belongs to user {owner}, who could change what an administrator says; give it to root, or remove it"
+        "{file}: {}belongs to user {owner}, who could change what an administrator says; give it to root, or remove it",
+        if_other(on_the_way, file)
     )]
     NotRoots {
         /// The file.
@@ -85,7 +88,8 @@ pub enum Error {
     },
     /// An administrator's file, or a directory on the way to it, can be written by others than its owner.
     #[error(
-        "{file}: {on_the_way} can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)"
+        "{file}: {}can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)",
+        if_other(on_the_way, file)
     )]
     WritableByOthers {
         /// The file.
@@ -94,7 +98,7 @@ pub enum Error {
         on_the_way: AbsPath,
     },
     /// The text is not UTF-8.
-    #[error("{place}: expected UTF-8 text")]
+    #[error("{place}: expected UTF-8 text; save the file in that encoding")]
     NotUtf8 {
         /// The first byte that is none.
         place: Place,
@@ -147,13 +151,15 @@ pub enum Error {
         /// What is wrong with it.
         reason: Box<str>,
     },
-    /// A key that is not known but was plainly meant to close something.
-    #[error("{place}: {key}: is not a key, so it denies nothing; write {meant}")]
-    MisspeltDeny {
+    /// A key that is not known, but was plainly meant for one whose loss would leave something open.
+    #[error("{place}: {key}: is not a key, so it {lost}; write {meant}")]
+    Misspelt {
         /// The key.
         place: Place,
         /// Its full name.
         key: Box<str>,
+        /// What comes of that, such as `denies nothing`.
+        lost: &'static str,
         /// The full name of the key that was meant.
         meant: Box<str>,
     },
@@ -179,7 +185,7 @@ impl Error {
             | Error::DuplicateKey { place, .. }
             | Error::WrongType { place, .. }
             | Error::BadEntry { place, .. }
-            | Error::MisspeltDeny { place, .. } => Some(place),
+            | Error::Misspelt { place, .. } => Some(place),
             Error::Missing { .. }
             | Error::DanglingLink { .. }
             | Error::LinkLoop { .. }
@@ -191,6 +197,12 @@ impl Error {
             | Error::BadFlag { .. } => None,
         }
     }
+}
+
+/// A path and a blank behind it, where it is another one than the file's.
+fn if_other(path: &AbsPath, file: &str) -> String {
+    let path = path.to_string();
+    if path == file { String::new() } else { path + " " }
 }
 
 /// `text` in quotes, without control characters, and cut when it is long.
@@ -209,10 +221,44 @@ pub(crate) fn shown_key(key: &str) -> Box<str> {
     if is_word && key.len() <= LONG { key.into() } else { quoted(key) }
 }
 
-impl From<json5::Position> for Position {
-    fn from(position: json5::Position) -> Self {
-        let from_one = |zero_based: usize| u32::try_from(zero_based + 1).unwrap_or(u32::MAX);
-        Position { line: from_one(position.line), column: from_one(position.column) }
+impl Position {
+    /// The start of a text.
+    pub(crate) const START: Position = Position { line: 1, column: 1 };
+
+    /// The position behind `c`, which stands in front of `next`.
+    pub(crate) fn after(self, c: char, next: Option<char>) -> Self {
+        match c {
+            '\r' if next == Some('\n') => self,
+            '\r' | '\n' => Position { line: self.line + 1, column: 1 },
+            _ => Position { column: self.column + 1, ..self },
+        }
+    }
+
+    /// Where that many bytes of `text` end.
+    pub(crate) fn behind(text: &str) -> Self {
+        let mut chars = text.chars().peekable();
+        let mut at = Self::START;
+        while let Some(c) = chars.next() {
+            at = at.after(c, chars.peek().copied());
+        }
+        at
+    }
+
+    /// Where the json5 crate's `found` is in `text`. To that crate U+2028 and U+2029 end a line, too.
+    pub(crate) fn in_text(text: &str, found: json5::Position) -> Self {
+        let mut chars = text.chars().peekable();
+        let (mut at, mut theirs) = (Self::START, (0, 0));
+        while theirs < (found.line, found.column) {
+            let Some(c) = chars.next() else { break };
+            let next = chars.peek().copied();
+            at = at.after(c, next);
+            theirs = match c {
+                '\r' if next == Some('\n') => theirs,
+                '\r' | '\n' | '\u{2028}' | '\u{2029}' => (theirs.0 + 1, 0),
+                _ => (theirs.0, theirs.1 + 1),
+            };
+        }
+        at
     }
 }
 

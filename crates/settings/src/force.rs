@@ -58,6 +58,7 @@ impl FilesystemOptions {
             allow_read,
             disabled: _,
             allow_managed_read_paths_only: _,
+            section: _,
         } = self;
         FileSets {
             allow_write: once(allow_write, path),

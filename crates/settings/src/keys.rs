@@ -4,6 +4,7 @@
 //!
 //! It says nothing about what a key means once it is read.
 
+use crate::meant::LONGEST_COMPARED;
 use palisade_policy::Layer;
 
 /// One key.
@@ -81,12 +82,12 @@ pub(crate) enum Tightens {
     ByKey,
 }
 
-const TOP: &str = "";
-const SANDBOX: &str = "sandbox";
-const FILESYSTEM: &str = "sandbox.filesystem";
-const NETWORK: &str = "sandbox.network";
-const CREDENTIALS: &str = "sandbox.credentials";
-const PERMISSIONS: &str = "permissions";
+pub(crate) const TOP: &str = "";
+pub(crate) const SANDBOX: &str = "sandbox";
+pub(crate) const FILESYSTEM: &str = "sandbox.filesystem";
+pub(crate) const NETWORK: &str = "sandbox.network";
+pub(crate) const CREDENTIALS: &str = "sandbox.credentials";
+pub(crate) const PERMISSIONS: &str = "permissions";
 
 const NOT_WEAKENED: &str = "the sandbox is not weakened";
 const OWN_PROXY: &str = "the only way to the network is Palisade's own proxy";
@@ -183,36 +184,6 @@ impl Key {
         matches!(self.support, Support::Read(_, _, Always))
     }
 
-    /// The key that `name` in `section` may have been meant for: one much like it, best one of the same section.
-    pub(crate) fn nearest(section: &str, name: &str) -> Option<&'static Key> {
-        const ALIKE: f64 = 0.85;
-        const SAME_SECTION: f64 = 0.05;
-        if name.len() > LONGEST_COMPARED {
-            return None;
-        }
-        let name = name.to_ascii_lowercase();
-        let score = |key: &Key| {
-            let bonus = if key.section == section { SAME_SECTION } else { 0.0 };
-            strsim::jaro_winkler(&name, &key.name.to_ascii_lowercase()) + bonus
-        };
-        let best = inner_keys(section).map(|key| (score(key), key)).max_by(|(a, _), (b, _)| a.total_cmp(b));
-        best.filter(|(score, _)| *score >= ALIKE).map(|(_, key)| key)
-    }
-
-    /// The key that closes something and that `name`, in `section` or deeper, is spelt almost like.
-    pub(crate) fn almost_deny(section: &str, name: &str) -> Option<&'static Key> {
-        if name.len() > LONGEST_COMPARED {
-            return None;
-        }
-        let name = name.to_ascii_lowercase();
-        let is_almost = |key: &&Key| {
-            let slips = key.name.len() / LETTERS_PER_SLIP;
-            key.name.len().abs_diff(name.len()) <= slips
-                && strsim::osa_distance(&name, &key.name.to_ascii_lowercase()) <= slips
-        };
-        inner_keys(section).filter(|key| key.denies()).find(is_almost)
-    }
-
     /// The full name, such as `sandbox.network.deniedDomains`.
     pub(crate) fn full_name(&self) -> Box<str> {
         full_name(self.section, self.name).into()
@@ -243,17 +214,6 @@ impl Layers {
         }
     }
 }
-
-/// The keys of `section`'s part of the settings: those of `sandbox` and below, or those of `permissions`.
-fn inner_keys(section: &str) -> impl Iterator<Item = &'static Key> {
-    let is_permissions = section.starts_with(PERMISSIONS);
-    KEYS.iter().filter(move |key| !key.section.is_empty() && (key.section == PERMISSIONS) == is_permissions)
-}
-
-/// A name is almost another when it takes one slip in this many letters to get there.
-const LETTERS_PER_SLIP: usize = 4;
-/// No key is as long as this many bytes, and comparing takes time.
-const LONGEST_COMPARED: usize = 40;
 
 /// The tools that rules are known to be about. There may be others: those of servers, which have a `_` in their names,
 /// and those of programs that embed this.
@@ -305,67 +265,4 @@ pub(crate) fn nearest_tool(name: &str) -> Option<&'static str> {
     let score = |tool: &str| strsim::jaro_winkler(&name, &tool.to_ascii_lowercase());
     let best = TOOLS.iter().map(|tool| (score(tool), *tool)).max_by(|(a, _), (b, _)| a.total_cmp(b));
     best.filter(|(score, _)| *score >= ALIKE).map(|(_, tool)| tool)
-}
-
-/// Whether a key sounds as though it should close something.
-pub(crate) fn sounds_like_deny(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["deny", "denied", "block", "forbid", "hide", "hidden", "exclude", "restrict"]
-        .iter()
-        .any(|word| name.contains(word))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn nearest(section: &str, name: &str) -> String {
-        Key::nearest(section, name).map_or("-".into(), |key| key.full_name().into())
-    }
-
-    #[test]
-    fn what_was_meant() {
-        for (section, name, meant) in [
-            (SANDBOX, "enable", "sandbox.enabled"),
-            (SANDBOX, "Enabled", "sandbox.enabled"),
-            (SANDBOX, "allowedDomains", "sandbox.network.allowedDomains"),
-            (SANDBOX, "filesytem", "sandbox.filesystem"),
-            (SANDBOX, "autoAllow", "sandbox.autoAllowBashIfSandboxed"),
-            (SANDBOX, "excludeCommands", "sandbox.excludedCommands"),
-            (NETWORK, "allow", "sandbox.network.allowedDomains"),
-            (NETWORK, "allowedHosts", "sandbox.network.allowedDomains"),
-            (NETWORK, "strictAllowList", "sandbox.network.strictAllowlist"),
-            (FILESYSTEM, "allowWrites", "sandbox.filesystem.allowWrite"),
-            (FILESYSTEM, "mandatoryDenySearchDepth", "-"),
-            (SANDBOX, "git", "-"),
-            (SANDBOX, "", "-"),
-            (PERMISSIONS, "allowed", "permissions.allow"),
-            (PERMISSIONS, "defaultmode", "permissions.defaultMode"),
-        ] {
-            assert_eq!(nearest(section, name), meant, "{section}.{name}");
-        }
-    }
-
-    #[test]
-    fn almost_a_deny() {
-        for (section, name, meant) in [
-            (SANDBOX, "denyRead", "sandbox.filesystem.denyRead"),
-            (SANDBOX, "denyread", "sandbox.filesystem.denyRead"),
-            (NETWORK, "denyReads", "sandbox.filesystem.denyRead"),
-            (FILESYSTEM, "dnyeWrite", "sandbox.filesystem.denyWrite"),
-            (NETWORK, "denyDomains", "sandbox.network.deniedDomains"),
-            (NETWORK, "deniedDomain", "sandbox.network.deniedDomains"),
-            (CREDENTIALS, "envvars", "sandbox.credentials.envVars"),
-            (SANDBOX, "credential", "sandbox.credentials"),
-            (PERMISSIONS, "Deny", "permissions.deny"),
-            (PERMISSIONS, "denied", "-"),
-            (PERMISSIONS, "ASK", "permissions.ask"),
-        ] {
-            let found = Key::almost_deny(section, name).map_or("-".into(), Key::full_name);
-            assert_eq!(&*found, meant, "{section}.{name}");
-        }
-        for name in ["allowRead", "allowedDomains", "profiles", "rules", "denyInsteadOfPrompting", ""] {
-            assert!(Key::almost_deny(SANDBOX, name).is_none(), "{name}");
-        }
-    }
 }

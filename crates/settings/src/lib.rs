@@ -35,8 +35,8 @@
 //! - What is malformed is an [`Error`] that names file, line and column; nothing runs on half a policy. A link
 //!   that leads nowhere is an error too: what stood behind it may have been a deny. One entry that cannot be read costs
 //!   itself where its loss only tightens; a deny that cannot be read, and anything an administrator wrote, is an error.
-//! - A key that is not known is a [`Warning`], unless it is a misspelt deny: a rule that was meant to close
-//!   something must not get lost.
+//! - A key that is not known is a [`Warning`], unless it is plainly a misspelt or misplaced one that was meant to close
+//!   something, or an administrator's: such a rule must not get lost. Far names at the top are left alone.
 //! - Text from a file is escaped wherever it is shown.
 //! - With [`Trust::Untrusted`], only what tightens counts. Without it a repository may loosen what no lock holds.
 //!
@@ -46,7 +46,7 @@
 //! # What this does not do
 //!
 //! Of the paths that a rule names it finds out whether a repository's would open what others hide, whatever links are on
-//! the way, and for [`check`] whether a deny names anything. All else is for the resolver of one command to find out,
+//! the way, and for [`check`] and [`inspect`] whether a deny names anything. All else is for the resolver of one command to find out,
 //! which also catches a link that was changed since. It watches nothing: loading is a function of the files at one
 //! moment.
 //!
@@ -55,7 +55,6 @@
 #![forbid(unsafe_code)]
 
 mod combine;
-mod denies;
 mod dropped;
 mod error;
 mod file;
@@ -65,6 +64,7 @@ mod hidden;
 mod keys;
 mod load;
 mod lock;
+mod meant;
 mod options;
 mod owner;
 #[cfg(test)]
@@ -90,7 +90,7 @@ pub use dropped::{Dropped, Reason};
 pub use error::{Error, Place, Position};
 pub use file::MAX_BYTES;
 pub use flags::Flags;
-pub use load::{Extra, Loaded, check, check_file, load};
+pub use load::{Extra, Loaded, check, check_file, inspect, load};
 pub use options::{
     CredentialOptions, FilesystemOptions, NetworkOptions, Options, PermissionOptions, Setting,
 };

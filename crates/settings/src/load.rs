@@ -5,7 +5,7 @@ use crate::dropped::Dropped;
 use crate::lock::tighten;
 use crate::section::Source;
 use crate::way::Way;
-use crate::{Combine, Error, Findings, Flags, MAX_BYTES, Options, Place, Places, Position, Warning, file};
+use crate::{Error, Findings, Flags, MAX_BYTES, Options, Place, Places, Position, Warning, file};
 use palisade_permissions::RuleSet;
 use palisade_policy::{AbsPath, Anchor, Layer, Policy};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Loaded {
     pub warnings: Vec<Warning>,
 }
 
-/// What each layer says, highest first.
+/// What each file says, with its layer; highest first.
 pub(crate) type Layers = Vec<(Layer, Options)>;
 
 /// The option that gives an [`Extra`], which stands for a file's name in messages.
@@ -44,24 +44,20 @@ const SETTINGS_OPTION: &str = "--settings";
 /// Reads all settings and merges them. What is missing says nothing; what is malformed is an error, the first one
 /// that is found.
 pub fn load(places: &Places, extras: &[Extra], flags: &Flags) -> Result<Loaded, Error> {
-    let mut findings = Findings::default();
-    let layers = read_layers(places, extras, flags, &mut findings)?;
-    if !findings.errors.is_empty() {
-        return Err(findings.errors.swap_remove(0));
-    }
-    let real = |path: &AbsPath| Way::of(path).ok().map(|way| way.end);
-    let (options, dropped) = tighten(layers, places.trust, &real);
-    let (policy, rules) = options.in_force();
-    Ok(Loaded { policy, rules, options, dropped, warnings: findings.warnings })
+    Reading::of(places).load(extras, flags)
+}
+
+/// The same for somebody who wants to know: with a warning, too, for each deny of a path that does not exist.
+pub fn inspect(places: &Places, extras: &[Extra], flags: &Flags) -> Result<Loaded, Error> {
+    Reading { looks_for_denied: true, ..Reading::of(places) }.load(extras, flags)
 }
 
 /// All errors and warnings of one settings text, read as the file at `path` of `layer`. What it says together with
 /// others is not looked at, but denies of paths that do not exist are: a slip of the pen often looks like that.
 pub fn check(bytes: Vec<u8>, path: &AbsPath, layer: Layer, places: &Places) -> Findings {
-    let mut findings = Findings::default();
-    let options = read_bytes(&places.source(layer, path), bytes, &mut findings);
-    findings.warnings.extend(options.denies_of_nothing());
-    findings
+    let mut reading = Reading { looks_for_denied: true, ..Reading::of(places) };
+    reading.bytes(places.source(layer, path), bytes);
+    reading.findings
 }
 
 /// The same of the file at `path`.
@@ -72,45 +68,78 @@ pub fn check_file(path: &AbsPath, layer: Layer, places: &Places) -> Findings {
     }
 }
 
-fn read_layers(
-    places: &Places,
-    extras: &[Extra],
-    flags: &Flags,
-    findings: &mut Findings,
-) -> Result<Layers, Error> {
-    let mut layers = Vec::new();
-    for path in places.managed.files()? {
-        add(&mut layers, Layer::Managed, read_if_there(places, Layer::Managed, &path, findings)?);
-    }
-    let here = Anchor { base: places.working_directory.clone(), home: places.home.clone() };
-    add(&mut layers, Layer::Flag, flags.read(&here)?);
-    for extra in extras.iter().rev() {
-        add(&mut layers, Layer::Flag, extra.read(places, findings)?);
-    }
-    for (layer, path) in places.files() {
-        add(&mut layers, layer, read_if_there(places, layer, &path, findings)?);
-    }
-    Ok(layers)
+/// One time of reading settings, and what it has found.
+struct Reading<'a> {
+    places: &'a Places,
+    looks_for_denied: bool,
+    findings: Findings,
 }
 
-/// Puts what one file says below what its layer has said so far.
-fn add(layers: &mut Layers, layer: Layer, options: Options) {
-    match layers.last_mut() {
-        Some((last, said)) if *last == layer => *said = std::mem::take(said).combine(options),
-        _ => layers.push((layer, options)),
+impl<'a> Reading<'a> {
+    fn of(places: &'a Places) -> Self {
+        Reading { places, looks_for_denied: false, findings: Findings::default() }
     }
-}
 
-fn read_if_there(
-    places: &Places,
-    layer: Layer,
-    path: &AbsPath,
-    findings: &mut Findings,
-) -> Result<Options, Error> {
-    Ok(match file::read(path)? {
-        Some(bytes) => read_bytes(&places.source(layer, path), bytes, findings),
-        None => Options::default(),
-    })
+    fn load(mut self, extras: &[Extra], flags: &Flags) -> Result<Loaded, Error> {
+        let layers = self.layers(extras, flags)?;
+        let Findings { mut errors, warnings } = self.findings;
+        if !errors.is_empty() {
+            return Err(errors.swap_remove(0));
+        }
+        let real = |path: &AbsPath| Way::of(path).ok().map(|way| way.end);
+        let (options, dropped) = tighten(layers, self.places.trust, &real);
+        let (policy, rules) = options.in_force();
+        Ok(Loaded { policy, rules, options, dropped, warnings })
+    }
+
+    fn layers(&mut self, extras: &[Extra], flags: &Flags) -> Result<Layers, Error> {
+        let mut layers = Vec::new();
+        for path in self.places.managed.files()? {
+            layers.push((Layer::Managed, self.if_there(Layer::Managed, &path)?));
+        }
+        let places = self.places;
+        let here = Anchor { base: places.working_directory.clone(), home: places.home.clone() };
+        layers.push((Layer::Flag, flags.read(&here)?));
+        for extra in extras.iter().rev() {
+            layers.push((Layer::Flag, self.extra(extra)?));
+        }
+        for (layer, path) in places.files() {
+            layers.push((layer, self.if_there(layer, &path)?));
+        }
+        Ok(layers)
+    }
+
+    fn if_there(&mut self, layer: Layer, path: &AbsPath) -> Result<Options, Error> {
+        Ok(match file::read(path)? {
+            Some(bytes) => self.bytes(self.places.source(layer, path), bytes),
+            None => Options::default(),
+        })
+    }
+
+    fn extra(&mut self, extra: &Extra) -> Result<Options, Error> {
+        match extra {
+            Extra::Json(text) if text.len() as u64 > MAX_BYTES => {
+                Err(Error::TooLarge { file: SETTINGS_OPTION.into() })
+            }
+            Extra::Json(text) => Ok(self.text(self.places.source_of_option(SETTINGS_OPTION.into()), text)),
+            Extra::File(path) => Ok(self.bytes(self.places.source(Layer::Flag, path), read_file(path)?)),
+        }
+    }
+
+    fn bytes(&mut self, source: Source, bytes: Vec<u8>) -> Options {
+        match utf8(&source.file, bytes) {
+            Ok(text) => self.text(source, &text),
+            Err(error) => {
+                self.findings.errors.push(error);
+                Options::default()
+            }
+        }
+    }
+
+    fn text(&mut self, source: Source, text: &str) -> Options {
+        let source = Source { looks_for_denied: self.looks_for_denied, ..source };
+        Options::read(&source, text, &mut self.findings)
+    }
 }
 
 impl Extra {
@@ -120,26 +149,15 @@ impl Extra {
         if value.trim_ascii_start().starts_with(b"{") {
             return utf8(&SETTINGS_OPTION.into(), value.to_vec()).map(Extra::Json);
         }
-        let file = working_directory.join(value).map_err(|error| Error::BadFlag {
+        let bad = |reason: &str| Error::BadFlag {
             option: SETTINGS_OPTION,
             text: crate::error::quoted(&String::from_utf8_lossy(value)),
-            reason: error.to_string().into(),
-        })?;
-        Ok(Extra::File(file))
-    }
-
-    fn read(&self, places: &Places, findings: &mut Findings) -> Result<Options, Error> {
-        match self {
-            Extra::Json(text) if text.len() as u64 > MAX_BYTES => {
-                Err(Error::TooLarge { file: SETTINGS_OPTION.into() })
-            }
-            Extra::Json(text) => {
-                Ok(Options::read(&places.source_of_option(SETTINGS_OPTION.into()), text, findings))
-            }
-            Extra::File(path) => {
-                Ok(read_bytes(&places.source(Layer::Flag, path), read_file(path)?, findings))
-            }
+            reason: reason.into(),
+        };
+        if value.is_empty() {
+            return Err(bad("is empty; name a file, or write settings in braces, such as {}"));
         }
+        working_directory.join(value).map(Extra::File).map_err(|error| bad(&error.to_string()))
     }
 }
 
@@ -147,20 +165,9 @@ fn read_file(path: &AbsPath) -> Result<Vec<u8>, Error> {
     file::read(path)?.ok_or_else(|| Error::Missing { file: path.to_string().into() })
 }
 
-fn read_bytes(source: &Source, bytes: Vec<u8>, findings: &mut Findings) -> Options {
-    match utf8(&source.file, bytes) {
-        Ok(text) => Options::read(source, &text, findings),
-        Err(error) => {
-            findings.errors.push(error);
-            Options::default()
-        }
-    }
-}
-
 fn utf8(file: &Arc<str>, bytes: Vec<u8>) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
-        let position: Position = json5::Position::from_offset(valid.len(), &valid).into();
-        Error::NotUtf8 { place: Place { file: file.clone(), position } }
+        Error::NotUtf8 { place: Place { file: file.clone(), position: Position::behind(&valid) } }
     })
 }

@@ -13,6 +13,8 @@
 //! | managed settings say something about files | managed | `filesystem.disabled` below managed |
 //! | the sandbox is required: `allowUnsandboxedCommands: false` or `allowManagedDomainsOnly` | managed | of a repository: `excludedCommands`, `ignoreViolations`, `allowedDomains`, `allowUnixSockets`, `allowWrite`, `Edit` and `WebFetch` allow rules, `additionalDirectories`, a `true` of `allowLocalBinding`, `allowAllUnixSockets` and `allowUnsandboxedCommands`, a `false` of `enabled` against a `true` above a repository or of the user, any `false` of `failIfUnavailable` |
 //! | `allowUnsandboxedCommands: false` | managed, option, user | of a repository: its `true` |
+//! | a `true` of the locks above, a `false` of `allowUnsandboxedCommands` | any managed file | what a higher managed file says otherwise |
+//! | a `true` of `strictAllowlist` | managed, option, user | any `false` of it |
 //! | `denyRead`, credentials' files, `Read` denies | managed, option, user | of a repository: `allowRead`, `allowWrite`, `additionalDirectories` at or under them |
 
 use crate::dropped::{Dropped, Reason, Record};
@@ -33,11 +35,13 @@ pub(crate) fn tighten(mut layers: Layers, trust: Trust, real: &Real<'_>) -> (Opt
         switched_on = untrusted_switch(&layers);
     }
     let locks = Locks::of(&layers, real);
+    let stick = Sticking::of(&layers, &locks);
     for (layer, options) in &mut layers {
         locks.hold(*layer, options, &mut record);
     }
     let mut merged =
         layers.into_iter().map(|(_, options)| options).reduce(Combine::combine).unwrap_or_default();
+    stick.hold(&mut merged);
     if let Some(by) = switched_on {
         waive_nothing(&mut merged, by, &mut record);
     }
@@ -142,6 +146,43 @@ impl<'a> Locks<'a> {
         record.keep(&mut options.allow_unsandboxed_commands, |setting| {
             by.clone().filter(|_| setting.value).map(|by| Reason::HeldFalse { by })
         });
+    }
+}
+
+/// Switches that hold once anybody who may set them has, whatever a higher file says.
+struct Sticking {
+    domains_only: Option<Origin>,
+    reads_only: Option<Origin>,
+    rules_only: Option<Origin>,
+    strict: Option<Origin>,
+    sandboxed_only: Option<Origin>,
+}
+
+impl Sticking {
+    fn of(layers: &Layers, locks: &Locks<'_>) -> Self {
+        let managed = said_by(layers, |layer| layer == Layer::Managed);
+        let anybody = said_by(layers, |_| true);
+        Sticking {
+            domains_only: locks.domains_only.clone(),
+            reads_only: locks.reads_only.clone(),
+            rules_only: locks.rules_only.clone(),
+            strict: set_to(true, anybody.map(|options| &options.network.strict_allowlist)),
+            sandboxed_only: set_to(false, managed.map(|options| &options.allow_unsandboxed_commands)),
+        }
+    }
+
+    fn hold(self, merged: &mut Options) {
+        let Sticking { domains_only, reads_only, rules_only, strict, sandboxed_only } = self;
+        let stick = |switch: &mut Option<Setting<bool>>, value, by: Option<Origin>| {
+            if let Some(origin) = by.filter(|_| switch.as_ref().is_none_or(|said| said.value != value)) {
+                *switch = Some(Setting { value, origin });
+            }
+        };
+        stick(&mut merged.network.allow_managed_domains_only, true, domains_only);
+        stick(&mut merged.filesystem.allow_managed_read_paths_only, true, reads_only);
+        stick(&mut merged.permissions.allow_managed_rules_only, true, rules_only);
+        stick(&mut merged.network.strict_allowlist, true, strict);
+        stick(&mut merged.allow_unsandboxed_commands, false, sandboxed_only);
     }
 }
 

@@ -59,6 +59,8 @@ pub struct FilesystemOptions {
     pub disabled: Option<Setting<bool>>,
     /// `allowManagedReadPathsOnly`; from an administrator only.
     pub allow_managed_read_paths_only: Option<Setting<bool>>,
+    /// Where the section itself stands, whatever it holds.
+    pub section: Option<Origin>,
 }
 
 /// `sandbox.network`.
@@ -109,7 +111,7 @@ pub struct PermissionOptions {
 }
 
 impl Options {
-    /// Whether anything is said about files: rules, credentials that are files, or a switch.
+    /// What is said about files: rules, credentials that are files, a switch, or only the section.
     pub(crate) fn configure_files(&self) -> Option<&Origin> {
         let FilesystemOptions {
             allow_write,
@@ -118,11 +120,13 @@ impl Options {
             allow_read,
             disabled,
             allow_managed_read_paths_only,
+            section,
         } = &self.filesystem;
         let lists = [allow_write, deny_write, deny_read, allow_read, &self.credentials.files];
         let switches = [disabled, allow_managed_read_paths_only];
         let by_list = lists.into_iter().flatten().map(|rule| &rule.origin).next();
-        by_list.or_else(|| switches.into_iter().flatten().map(|setting| &setting.origin).next())
+        let by_switch = || switches.into_iter().flatten().map(|setting| &setting.origin).next();
+        by_list.or_else(by_switch).or(section.as_ref())
     }
 
     /// Every rule that hides something.

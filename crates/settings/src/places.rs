@@ -127,6 +127,7 @@ impl Places {
             base: base.cloned(),
             directories: directories.cloned(),
             rules: self.rule_anchor(rules),
+            looks_for_denied: false,
         }
     }
 
@@ -139,6 +140,7 @@ impl Places {
             base: Some(here.clone()),
             directories: Some(here.clone()),
             rules: self.rule_anchor(Some(here)),
+            looks_for_denied: false,
         }
     }
 

@@ -17,7 +17,8 @@ use crate::keys::{is_unknown_tool, nearest_tool};
 use crate::section::{Section, Source};
 use crate::tree::Node;
 use crate::{
-    CredentialOptions, FilesystemOptions, Findings, NetworkOptions, Options, PermissionOptions, WarningKind,
+    CredentialOptions, FilesystemOptions, Findings, NetworkOptions, Options, PermissionOptions, Position,
+    WarningKind,
 };
 use palisade_permissions::{
     AdditionalDirectory, CommandPattern, CommandPatternError, DefaultMode, Excluded, FileTool, List, Mode,
@@ -41,6 +42,7 @@ impl Options {
         };
         own.errors.sort_by_key(|error| error.place().map(|place| place.position));
         own.warnings.sort_by_key(|warning| warning.place.position);
+        own.cut();
         findings.errors.extend(own.errors);
         findings.warnings.extend(own.warnings);
         options
@@ -51,6 +53,7 @@ impl Options {
         let mut options = Self::read_sandbox(top.section("sandbox"));
         options.permissions.allow_managed_rules_only = rules_only;
         options.read_permissions(top.section("permissions"));
+        top.finish();
         options
     }
 
@@ -90,6 +93,8 @@ impl Options {
                 {
                     permissions.warn(key, at, kind);
                 }
+                let denied = rule.rule.files().filter(|_| list == List::Deny).map(|(_, patterns)| patterns);
+                denied.into_iter().flatten().for_each(|pattern| permissions.look_for(key, at, pattern));
                 self.permissions.list(list).push(rule);
             }
         }
@@ -169,10 +174,11 @@ impl FilesystemOptions {
         let options = FilesystemOptions {
             allow_write: read_write_list(&mut filesystem, "allowWrite"),
             deny_write: read_write_list(&mut filesystem, "denyWrite"),
-            deny_read: filesystem.paths("denyRead"),
+            deny_read: read_denied_paths(&mut filesystem),
             allow_read: filesystem.paths("allowRead"),
             disabled: filesystem.switch("disabled"),
             allow_managed_read_paths_only: filesystem.switch("allowManagedReadPathsOnly"),
+            section: filesystem.origin(),
         };
         filesystem.finish();
         options
@@ -193,10 +199,10 @@ impl NetworkOptions {
         if !options.allow_unix_sockets.is_empty() {
             network.warn_at_key("allowUnixSockets", WarningKind::EverySocket);
         }
-        if options.allow_local_binding.as_ref().is_some_and(|setting| setting.value) {
+        if ON_LINUX && options.allow_local_binding.as_ref().is_some_and(|setting| setting.value) {
             let why =
                 "on Linux a command may always listen, within its own network, and nothing else changes";
-            network.warn_at_key("allowLocalBinding", WarningKind::LeftOut { why });
+            network.warn_at_key("allowLocalBinding", WarningKind::NoEffect { why });
         }
         network.finish();
         options
@@ -205,14 +211,32 @@ impl NetworkOptions {
 
 impl CredentialOptions {
     fn read(mut credentials: Section<'_>) -> Self {
-        let source = credentials.source();
         let options = CredentialOptions {
-            files: credentials.credentials("files", "path", |text, origin| source.file_rule(text, origin)),
-            env_vars: credentials.credentials("envVars", "name", read_variable),
+            files: read_hidden_files(&mut credentials),
+            env_vars: positionless(credentials.credentials("envVars", "name", read_variable)),
         };
         credentials.finish();
         options
     }
+}
+
+fn positionless<T>(rules: Vec<(Position, T)>) -> Vec<T> {
+    rules.into_iter().map(|(_, rule)| rule).collect()
+}
+
+fn read_denied_paths(filesystem: &mut Section<'_>) -> Vec<FileRule> {
+    const KEY: &str = "denyRead";
+    let rules = filesystem.paths_at(KEY);
+    rules.iter().for_each(|(at, rule)| filesystem.look_for(KEY, *at, &rule.pattern));
+    positionless(rules)
+}
+
+fn read_hidden_files(credentials: &mut Section<'_>) -> Vec<FileRule> {
+    const KEY: &str = "files";
+    let source = credentials.source();
+    let rules = credentials.credentials(KEY, "path", |text, origin| source.file_rule(text, origin));
+    rules.iter().for_each(|(at, rule)| credentials.look_for(KEY, *at, &rule.pattern));
+    positionless(rules)
 }
 
 /// A list of paths to write, with a word about those that no mount can stand for.
@@ -224,7 +248,10 @@ fn read_write_list(filesystem: &mut Section<'_>, name: &'static str) -> Vec<File
             filesystem.warn(name, *at, WarningKind::WriteWildcard);
         }
     }
-    rules.into_iter().map(|(_, rule)| rule).collect()
+    if name == "denyWrite" {
+        rules.iter().for_each(|(at, rule)| filesystem.look_for(name, *at, &rule.pattern));
+    }
+    positionless(rules)
 }
 
 fn read_allowed_hosts(network: &mut Section<'_>) -> Vec<HostRule> {
@@ -234,7 +261,7 @@ fn read_allowed_hosts(network: &mut Section<'_>) -> Vec<HostRule> {
             network.warn("allowedDomains", *at, kind);
         }
     }
-    rules.into_iter().map(|(_, rule)| rule).collect()
+    positionless(rules)
 }
 
 /// A word about a pattern that covers every host, or every one below a top-level domain.
@@ -285,7 +312,9 @@ fn read_default_mode(permissions: &mut Section<'_>) -> Option<DefaultMode> {
     let layer = permissions.source().layer;
     let setting = permissions.text(KEY, "the name of a permission mode", |text| Some(text.to_owned()))?;
     let Some(mode) = Mode::parse(&setting.value) else {
-        permissions.refuse_at_key(KEY, &setting.value, &"is not the name of a permission mode");
+        let names = Mode::ALL.map(Mode::name).join(", ");
+        let reason = format!("is not the name of a permission mode; write one of {names}");
+        permissions.refuse_at_key(KEY, &setting.value, &reason);
         return None;
     };
     let asks_nobody = matches!(mode, Mode::BypassPermissions | Mode::Auto);

@@ -1,16 +1,18 @@
 //! Typed reading of one object of a settings text. It knows types, positions and origins, not what a key means.
 //!
-//! Each key is asked for once by name; what nobody asked for is looked up in the table of keys at the end. What is
+//! Each key is asked for once by name; what nobody asked for is looked at in the end (see [`unknown`]). What is
 //! wrong is put on record and reading goes on, so that one look finds every fault of a file.
 
 use crate::error::{quoted, shown_key};
-use crate::keys::{Key, Layers, Support, full_name, sounds_like_deny};
+use crate::keys::{Key, Layers, Support, full_name};
 use crate::tree::{Field, Node, Value};
 use crate::{Error, Findings, Place, Position, Setting, Warning, WarningKind};
 use palisade_permissions::RuleAnchor;
 use palisade_policy::{AbsPath, Anchor, FileRule, Layer, Origin, PathPattern, PathPatternError};
 use std::fmt::Display;
 use std::sync::Arc;
+
+mod unknown;
 
 /// One settings text: what all its entries share.
 pub(crate) struct Source {
@@ -23,6 +25,8 @@ pub(crate) struct Source {
     pub(crate) directories: Option<AbsPath>,
     /// Where the paths of its rules start.
     pub(crate) rules: RuleAnchor,
+    /// Whether to look if what it denies exists.
+    pub(crate) looks_for_denied: bool,
 }
 
 /// One object, or the lack of one.
@@ -30,6 +34,8 @@ pub(crate) struct Section<'a> {
     source: &'a Source,
     /// Its full name, such as `sandbox.network`; empty for the whole text.
     key: String,
+    /// Where it stands.
+    at: Option<Position>,
     fields: &'a [Field],
     taken: Vec<&'static str>,
     findings: &'a mut Findings,
@@ -60,6 +66,7 @@ impl Source {
     /// The directory that `text` names, every character but a `~` in front standing for itself.
     pub(crate) fn directory(&self, text: &str) -> Result<AbsPath, PathError> {
         let home = || self.rules.home.clone().ok_or(PathPatternError::NoHome);
+        PathPattern::check_spelling(text.as_bytes())?;
         let (base, rest) = match text.strip_prefix('~') {
             _ if text.is_empty() => return Err(PathPatternError::Empty.into()),
             Some(rest) if rest.is_empty() || rest.starts_with('/') => (home()?, rest.trim_start_matches('/')),
@@ -71,6 +78,7 @@ impl Source {
     }
 
     fn pattern(&self, text: &str) -> Result<PathPattern, PathError> {
+        PathPattern::check_spelling(text.as_bytes())?;
         let is_anchored = text.is_empty() || text.starts_with(['/', '~']);
         let base = match &self.base {
             Some(base) => base.clone(),
@@ -93,7 +101,14 @@ impl Source {
 impl<'a> Section<'a> {
     /// The whole text.
     pub(crate) fn top(source: &'a Source, root: &'a Node, findings: &'a mut Findings) -> Self {
-        let mut top = Section { source, key: String::new(), fields: &[], taken: Vec::new(), findings };
+        let mut top = Section {
+            source,
+            key: String::new(),
+            at: Some(root.at),
+            fields: &[],
+            taken: Vec::new(),
+            findings,
+        };
         match &root.value {
             Value::Object(fields) => top.fields = fields,
             _ => top.wrong_type("settings", "an object in braces", root),
@@ -103,16 +118,16 @@ impl<'a> Section<'a> {
 
     /// The object at `name`.
     pub(crate) fn section(&mut self, name: &'static str) -> Section<'_> {
-        let fields = match self.take(name).map(|field| &field.node) {
-            None => &[],
-            Some(Node { value: Value::Object(fields), .. }) => fields.as_slice(),
+        let (at, fields) = match self.take(name).map(|field| &field.node) {
+            None => (None, &[][..]),
+            Some(Node { value: Value::Object(fields), at }) => (Some(*at), fields.as_slice()),
             Some(node) => {
                 self.wrong_type(&self.full_name(name), "an object in braces", node);
-                &[]
+                (None, &[][..])
             }
         };
         let key = self.full_name(name);
-        Section { source: self.source, key, fields, taken: Vec::new(), findings: self.findings }
+        Section { source: self.source, key, at, fields, taken: Vec::new(), findings: self.findings }
     }
 
     /// The switch at `name`.
@@ -179,13 +194,13 @@ impl<'a> Section<'a> {
         self.paths_at(name).into_iter().map(|(_, rule)| rule).collect()
     }
 
-    /// The list at `name`, each entry an object with a text at `of`, or that text alone.
+    /// The list at `name`, each entry an object with a text at `of`, or that text alone; with their positions.
     pub(crate) fn credentials<T, E: Display>(
         &mut self,
         name: &'static str,
         of: &'static str,
         read: impl Fn(&str, Origin) -> Result<T, E>,
-    ) -> Vec<T> {
+    ) -> Vec<(Position, T)> {
         let mut entries = Vec::new();
         for (index, node) in self.nodes(name, "a list of objects").iter().enumerate() {
             let key = format!("{}[{index}]", self.full_name(name));
@@ -195,7 +210,7 @@ impl<'a> Section<'a> {
                 _ => self.wrong_type(&key, "an object", node),
             }
         }
-        self.read_entries(name, &entries, read).into_iter().map(|(_, rule)| rule).collect()
+        self.read_entries(name, &entries, read)
     }
 
     /// The object at `name`, in which each key holds a list: every text of a list with its key.
@@ -220,6 +235,12 @@ impl<'a> Section<'a> {
         read_texts
     }
 
+    /// Who says the section itself, whatever it holds; `None` where there is none.
+    pub(crate) fn origin(&self) -> Option<Origin> {
+        let key: Arc<str> = self.key.as_str().into();
+        self.at.map(|at| self.source.origin(&key, at, "{}"))
+    }
+
     /// What the whole text shares.
     pub(crate) fn source(&self) -> &'a Source {
         self.source
@@ -239,56 +260,20 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Says so where a deny names nothing that exists: often a slip of the pen, often a precaution. So it is told to
+    /// whoever asks, and not at every command.
+    pub(crate) fn look_for(&mut self, name: &str, at: Position, denied: &PathPattern) {
+        let path = denied.as_literal();
+        let is_wanted = self.source.looks_for_denied && !denied.has_wildcards();
+        if is_wanted && path.as_path().symlink_metadata().is_err() {
+            self.warn(name, at, WarningKind::NothingThere { path: path.clone() });
+        }
+    }
+
     /// Speaks of what stands at `at`, under the key `name`.
     pub(crate) fn warn(&mut self, name: &str, at: Position, kind: WarningKind) {
         let (place, key) = (self.source.place(at), self.full_name(name).into());
         self.findings.warnings.push(Warning { place, key, kind });
-    }
-
-    /// Looks at the keys that nobody asked for.
-    pub(crate) fn finish(mut self) {
-        // Looking for what was meant takes time; nobody misspells more keys than this.
-        const EXPLAINED: usize = 32;
-        let mut unknown = 0;
-        let taken = std::mem::take(&mut self.taken);
-        for field in self.fields.iter().filter(|field| !taken.contains(&field.key.as_str())) {
-            let key = self.full_name(&shown_key(&field.key));
-            let kind = match Key::find(&self.key, &field.key).map(|key| key.support) {
-                Some(Support::LeftOut(why)) => WarningKind::LeftOut { why },
-                Some(Support::Read(..)) | None => {
-                    if self.finds_lost_deny(&key, field) {
-                        continue;
-                    }
-                    unknown += 1;
-                    self.unknown(field, unknown <= EXPLAINED)
-                }
-            };
-            self.findings.warnings.push(Warning {
-                place: self.source.place(field.at),
-                key: key.into(),
-                kind,
-            });
-        }
-    }
-
-    fn unknown(&self, field: &Field, explained: bool) -> WarningKind {
-        let nearest = if explained { Key::nearest(&self.key, &field.key) } else { None };
-        WarningKind::Unknown { nearest: nearest.map(Key::full_name), denies: sounds_like_deny(&field.key) }
-    }
-
-    /// A key that is not known must not be a deny, nor hold one.
-    fn finds_lost_deny(&mut self, key: &str, field: &Field) -> bool {
-        if let Some(meant) = Key::almost_deny(&self.key, &field.key) {
-            let (place, meant) = (self.source.place(field.at), meant.full_name());
-            self.findings.errors.push(Error::MisspeltDeny { place, key: key.into(), meant });
-            return true;
-        }
-        let Value::Object(fields) = &field.node.value else { return false };
-        let mut found = false;
-        for field in fields {
-            found |= self.finds_lost_deny(&format!("{key}.{}", shown_key(&field.key)), field);
-        }
-        found
     }
 
     fn read_entries<T, E: Display>(

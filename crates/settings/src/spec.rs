@@ -4,18 +4,20 @@ use crate::dropped::Dropped;
 use crate::keys::{KEYS, Kind, Layers, Support, Tightens};
 use crate::lock::tighten;
 use crate::page::{Page, Row};
-use crate::testing::read;
-use crate::{Loaded, Trust};
+use crate::testing::{abs, places, read};
+use crate::{Findings, Loaded, Options, Trust};
 use palisade_policy::Layer;
 
 const KEYS_TABLE: &[&str] = &["key", "type", "default", "counts from", "tightens"];
 const LEFT_OUT: &[&str] = &["left out"];
 const MERGED: &[&str] = &["managed", "user", "project", "key", "in force"];
+const FOUND: &[&str] = &["layer", "text", "found"];
+const TWO_MANAGED: &[&str] = &["managed, higher", "managed, lower", "key", "in force"];
 const UNTRUSTED: &[&str] = &["user", "project, not trusted", "key", "in force"];
 
 fn page() -> Page {
     let text = include_str!("../../../docs/spec/settings.md");
-    Page::read(text, &[KEYS_TABLE, LEFT_OUT, MERGED, UNTRUSTED])
+    Page::read(text, &[KEYS_TABLE, LEFT_OUT, FOUND, MERGED, TWO_MANAGED, UNTRUSTED])
 }
 
 #[test]
@@ -34,6 +36,40 @@ fn every_key_that_is_left_out() {
     let is_left_out = |key: &&crate::keys::Key| matches!(key.support, Support::LeftOut(_));
     let keys: Vec<String> = KEYS.iter().filter(is_left_out).map(|key| key.full_name().into()).collect();
     assert_eq!(rows, keys);
+}
+
+#[test]
+fn keys_that_are_none() {
+    for row in page().rows(FOUND) {
+        let layers = [Layer::Managed, Layer::User, Layer::Project];
+        let layer = layers.into_iter().find(|layer| layer.to_string() == row.text(0)).expect("a layer");
+        let mut findings = Findings::default();
+        let source = places().source(layer, &abs("/h/.claude/settings.json"));
+        Options::read(&source, &row.code(1), &mut findings);
+        let errors = findings.errors.iter().map(|error| format!("error: {error}"));
+        let warnings = findings.warnings.iter().map(|warning| format!("warning: {warning}"));
+        let found: Vec<String> = errors.chain(warnings).collect();
+        let (kind, words) = row.text(2).split_once(": ").unwrap_or((row.text(2), ""));
+        let is_right = match &found[..] {
+            [] => kind == "nothing",
+            [found] => {
+                let meant = words.trim_matches('`');
+                let says = [format!("; write {meant}"), format!("; did you mean {meant}?")];
+                let ends = found.ends_with(&says[0]) || found.ends_with(&says[1]);
+                found.starts_with(&format!("{kind}: "))
+                    && (ends || found.contains(meant) && !words.starts_with('`'))
+            }
+            _ => false,
+        };
+        assert!(is_right, "{} {}: {found:?}", row.code(1), row.text(2));
+    }
+}
+
+#[test]
+fn two_files_of_an_administrator() {
+    for row in page().rows(TWO_MANAGED) {
+        check(row, &[(Layer::Managed, 0), (Layer::Managed, 1)], Trust::Trusted, 2);
+    }
 }
 
 #[test]

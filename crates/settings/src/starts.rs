@@ -16,7 +16,7 @@ pub(crate) struct Starts<'a> {
 
 impl<'a> Starts<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Starts { rest: text.chars(), at: Position { line: 1, column: 1 } }
+        Starts { rest: text.chars(), at: Position::START }
     }
 
     /// Where the next key or value begins; at the end of the text, that end.
@@ -46,11 +46,7 @@ impl<'a> Starts<'a> {
 
     fn bump(&mut self) -> Option<char> {
         let c = self.rest.next()?;
-        if !is_json5_line_terminator(c) {
-            self.at.column += 1;
-        } else if c != '\r' || self.peek() != Some('\n') {
-            self.at = Position { line: self.at.line + 1, column: 1 };
-        }
+        self.at = self.at.after(c, self.peek());
         Some(c)
     }
 

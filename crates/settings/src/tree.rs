@@ -57,7 +57,8 @@ impl Node {
         }
         let syntax = |error: json5::Error| {
             let found = error.position().filter(|_| !is_end_of_text(&error));
-            let position = found.unwrap_or_else(|| json5::Position::from_offset(text.len(), text)).into();
+            let position =
+                found.map_or_else(|| Position::behind(text), |found| Position::in_text(text, found));
             Error::Syntax { place: place(position), expected: expectation(&error).into() }
         };
         let node = read.map_err(syntax)?;
@@ -65,11 +66,18 @@ impl Node {
         Ok(node)
     }
 
+    /// Whether it is a list or an object.
+    pub(crate) fn holds_keys(&self) -> bool {
+        matches!(self.value, Value::List(_) | Value::Object(_))
+    }
+
     /// What stands there, for a message.
     pub(crate) fn describe(&self) -> Box<str> {
         match &self.value {
             Value::Null => "null".into(),
             Value::Bool(value) => value.to_string().into(),
+            Value::Number(value) if value.is_nan() => "NaN, which is no number".into(),
+            Value::Number(value) if value.is_infinite() => "a number beyond all bounds".into(),
             Value::Number(value) => format!("the number {value}").into(),
             Value::Text(text) => format!("the string {}", crate::error::quoted(text)).into(),
             Value::List(_) => "a list".into(),
@@ -276,6 +284,9 @@ fn expectation(error: &json5::Error) -> String {
 /// For errors without a code the crate only has a text, with the position at its end.
 fn custom_expectation(error: &json5::Error) -> String {
     let text = error.to_string();
+    if text.contains("unpaired surrogate") {
+        return "expected both halves of a pair behind \\u, since one of them alone is no character".into();
+    }
     let position = error.position().map_or(String::new(), |position| format!(" at {position}"));
     format!("expected a valid value: {}", text.strip_suffix(&position).unwrap_or(&text))
 }
@@ -289,7 +300,7 @@ mod tests {
 
     /// Every key and value of `node` must begin in `text` where it says, with a character of its kind.
     fn check_positions(text: &str, node: &Node) {
-        let lines = text.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}'], "\n");
+        let lines = text.replace("\r\n", "\n").replace('\r', "\n");
         let begins_with = |at: Position, allowed: &dyn Fn(char) -> bool| {
             let line = lines.split('\n').nth(at.line as usize - 1).expect("a line of the text");
             let c = line.chars().nth(at.column as usize - 1).expect("a column of the line");
@@ -377,7 +388,7 @@ mod tests {
         fn reads_what_was_written_and_knows_where(
             value in json(),
             blanks in prop::collection::vec(
-                select(&["", " ", "\n", "\r\n", "/* { \" */", "// [ '\n", "/***/", "\u{a0}", "\t/**/\n "][..]), 0..60),
+                select(&["", " ", "\n", "\r\n", "\r", "\u{2028}", "/* { \" */", "// [ '\n", "/***/", "\u{a0}", "\t/**/\n "][..]), 0..60),
         ) {
             let mut text = String::new();
             write(&mut text, &value, &mut blanks.into_iter());

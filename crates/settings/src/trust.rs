@@ -67,6 +67,7 @@ fn distrust_files(filesystem: &mut FilesystemOptions, record: &mut Record) {
         allow_read,
         disabled,
         allow_managed_read_paths_only,
+        section: _,
     } = filesystem;
     record.retain(allow_write, |_| Some(Reason::Untrusted));
     record.retain(allow_read, |_| Some(Reason::Untrusted));

@@ -14,6 +14,25 @@ pub struct Findings {
     pub warnings: Vec<Warning>,
 }
 
+impl Findings {
+    /// Keeps the first of each kind, of one file, in the order of the text, and says how many more there are: nobody
+    /// reads thousands. An error stays an error.
+    pub(crate) fn cut(&mut self) {
+        const MOST_TOLD: usize = 100;
+        let more = |place: &Place, count, what| {
+            let kind = WarningKind::More { count, what };
+            Warning { place: place.clone(), key: "settings".into(), kind }
+        };
+        let warnings = self.warnings.get(MOST_TOLD).map(|first| &first.place);
+        let warnings = warnings.map(|place| more(place, self.warnings.len() - MOST_TOLD, "warnings"));
+        let errors = self.errors.get(MOST_TOLD).and_then(Error::place);
+        let errors = errors.map(|place| more(place, self.errors.len() - MOST_TOLD, "errors"));
+        self.warnings.truncate(MOST_TOLD);
+        self.errors.truncate(MOST_TOLD);
+        self.warnings.extend(errors.into_iter().chain(warnings));
+    }
+}
+
 /// One thing that was left out or that means something else than it may seem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
@@ -82,6 +101,18 @@ pub enum WarningKind {
         /// The path.
         path: AbsPath,
     },
+    /// What is not told of the same file: see [`Findings::cut`].
+    More {
+        /// How many.
+        count: usize,
+        /// Of what.
+        what: &'static str,
+    },
+    /// A switch that counts and changes nothing on this platform.
+    NoEffect {
+        /// Why.
+        why: &'static str,
+    },
     /// `mode: "mask"`, which is taken for `"deny"`.
     Mask,
     /// An entry of `allowUnixSockets`.
@@ -129,6 +160,8 @@ impl fmt::Display for WarningKind {
                 write!(f, "{pattern} opens the network to nearly everybody; what a command can read can leave")
             }
             WarningKind::NothingThere { path } => write!(f, "denies nothing now: {path} does not exist"),
+            WarningKind::More { count, what } => write!(f, "and {count} more {what} from here on"),
+            WarningKind::NoEffect { why } => write!(f, "has no effect: {why}"),
             WarningKind::Mask => f.write_str("\"mask\" is taken for \"deny\": masking would need to look inside TLS"),
             WarningKind::EverySocket => {
                 f.write_str("on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart")

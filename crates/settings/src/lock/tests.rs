@@ -224,6 +224,8 @@ fn the_table_of_keys_is_what_trust_does() {
             // Some keys do not count from a repository anyhow; taken for such, they must tighten all the same.
             let layer = if from == From::Any { Layer::Project } else { Layer::Managed };
             let mut options = read(layer, &text);
+            // That there is a section says nothing where it is a repository's.
+            options.filesystem.section = None;
             assert_ne!(options, Options::default(), "{name} is read");
             let said = options.clone();
             distrust(&mut options, &mut Record::default());

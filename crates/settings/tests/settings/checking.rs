@@ -26,7 +26,7 @@ fn every_error_and_warning_in_the_order_of_the_text() {
     }"#;
     let findings = check(text.into(), &fixture.abs(PROJECT), Layer::Project, &fixture.places);
     assert_snapshot!(print(&fixture, findings), @r#"
-    error: /project/.claude/settings.json:2:32: permissions.deny: "Read(": does not end with the ")" of its pattern
+    error: /project/.claude/settings.json:2:32: permissions.deny: "Read(": does not end with the ")" of its pattern; close it, and put nothing behind it
     error: /project/.claude/settings.json:2:41: permissions.deny: "Bash(a:*b)": has ":*" elsewhere than at its end, where it would match nothing; write " *"
     error: /project/.claude/settings.json:2:96: permissions.allow[1]: expected a string, found the number 1
     error: /project/.claude/settings.json:4:37: sandbox.filesystem.denyRead: "~root/x": names another user's home directory; write the directory's full path instead
@@ -34,14 +34,14 @@ fn every_error_and_warning_in_the_order_of_the_text() {
     error: /project/.claude/settings.json:4:103: sandbox.filesystem.denyWrite: expected a list of strings, found the string "x"
     error: /project/.claude/settings.json:5:39: sandbox.network.deniedDomains: "a.test/x": has a path; a rule covers a whole host, so write the host alone
     error: /project/.claude/settings.json:6:20: sandbox.enabled: expected true or false, found the string "yes"
-    warning: /project/.claude/settings.json:2:87: permissions.allow: "Bash(": does not end with the ")" of its pattern; left out
+    warning: /project/.claude/settings.json:2:55: permissions.deny: denies nothing now: /nowhere/x does not exist
+    warning: /project/.claude/settings.json:2:87: permissions.allow: "Bash(": does not end with the ")" of its pattern; close it, and put nothing behind it; left out
+    warning: /project/.claude/settings.json:4:57: sandbox.filesystem.denyRead: denies nothing now: /project/misspelt does not exist
     warning: /project/.claude/settings.json:5:71: sandbox.network.allowedDomains: * opens the network to nearly everybody; what a command can read can leave
     warning: /project/.claude/settings.json:5:76: sandbox.network.allowedDomains: *.com opens the network to nearly everybody; what a command can read can leave
     warning: /project/.claude/settings.json:5:85: sandbox.network.allowedDomains: *:80 opens the network to nearly everybody; what a command can read can leave
     warning: /project/.claude/settings.json:5:93: sandbox.network.allowedDomains: "b.test/y": has a path; a rule covers a whole host, so write the host alone; left out
     warning: /project/.claude/settings.json:5:106: sandbox.network.allow: is not a key; left out; did you mean sandbox.network.allowedDomains?
-    warning: /project/.claude/settings.json:4:1: sandbox.filesystem.denyRead: denies nothing now: /project/misspelt does not exist
-    warning: /project/.claude/settings.json:2:1: permissions.deny: denies nothing now: /nowhere/x does not exist
     "#);
 }
 
@@ -93,5 +93,5 @@ fn a_file_that_cannot_be_read() {
     assert_snapshot!(print(&fixture, findings), @"error: /cwd: is a directory, where a regular file is expected");
     fixture.write("/cwd/x.json", b"{\"\xff\": 1}");
     let findings = check_file(&fixture.abs("/cwd/x.json"), Layer::Flag, &fixture.places);
-    assert_snapshot!(print(&fixture, findings), @"error: /cwd/x.json:1:3: expected UTF-8 text");
+    assert_snapshot!(print(&fixture, findings), @"error: /cwd/x.json:1:3: expected UTF-8 text; save the file in that encoding");
 }

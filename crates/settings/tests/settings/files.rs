@@ -91,13 +91,13 @@ fn sizes() {
     fixture.write(FILE, padded(MAX_BYTES));
     assert!(fixture.load().is_ok());
     fixture.write(FILE, padded(MAX_BYTES + 1));
-    assert_snapshot!(fixture.print(), @"error: /project/.claude/settings.json: is larger than 2097152 bytes");
+    assert_snapshot!(fixture.print(), @"error: /project/.claude/settings.json: is larger than 2097152 bytes; take out what is not needed, or split it among the files of several layers");
     std::fs::File::create(fixture.path(FILE)).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
-    assert_snapshot!(fixture.print(), @"error: /project/.claude/settings.json: is larger than 2097152 bytes");
+    assert_snapshot!(fixture.print(), @"error: /project/.claude/settings.json: is larger than 2097152 bytes; take out what is not needed, or split it among the files of several layers");
 
     let mut fixture = Fixture::new();
     fixture.extras.push(Extra::Json(padded(MAX_BYTES + 1)));
-    assert_snapshot!(fixture.print(), @"error: --settings: is larger than 2097152 bytes");
+    assert_snapshot!(fixture.print(), @"error: --settings: is larger than 2097152 bytes; take out what is not needed, or split it among the files of several layers");
 }
 
 /// A file whose size is told as zero is read to its end all the same.
@@ -113,7 +113,7 @@ fn a_file_of_the_kernel() {
 fn bytes_that_are_not_utf8() {
     let fixture = fixture();
     fixture.write(FILE, b"{\n  \"\xc3\xbc\": \"\xff\"}");
-    assert_snapshot!(fixture.print(), @"error: /project/.claude/settings.json:2:9: expected UTF-8 text");
+    assert_snapshot!(fixture.print(), @"error: /project/.claude/settings.json:2:9: expected UTF-8 text; save the file in that encoding");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn without_a_lock_a_trusted_repository_loosens() {
     directory /extra  <- project: permissions.additionalDirectories "/extra" in /project/.claude/settings.json:14
     every Unix socket is open
     warning: /project/.claude/settings.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
-    warning: /project/.claude/settings.json:9:36: sandbox.network.allowLocalBinding: left out: on Linux a command may always listen, within its own network, and nothing else changes
+    warning: /project/.claude/settings.json:9:36: sandbox.network.allowLocalBinding: has no effect: on Linux a command may always listen, within its own network, and nothing else changes
     "#);
 }
 
@@ -91,7 +91,7 @@ fn a_required_sandbox_is_not_loosened_by_a_repository() {
     dropped: project: sandbox.enabled "false" in /project/.claude/settings.json:3 is left out: a repository cannot loosen the sandbox that managed settings require, by sandbox.allowUnsandboxedCommands "false" in /etc/claude-code/managed-settings.json:1
     dropped: project: sandbox.failIfUnavailable "false" in /project/.claude/settings.json:3 is left out: a repository cannot loosen the sandbox that managed settings require, by sandbox.allowUnsandboxedCommands "false" in /etc/claude-code/managed-settings.json:1
     warning: /project/.claude/settings.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
-    warning: /project/.claude/settings.json:9:36: sandbox.network.allowLocalBinding: left out: on Linux a command may always listen, within its own network, and nothing else changes
+    warning: /project/.claude/settings.json:9:36: sandbox.network.allowLocalBinding: has no effect: on Linux a command may always listen, within its own network, and nothing else changes
     "#);
     assert_snapshot!(merged(&[(MANAGED, REQUIRED), (USER, on), (LOCAL, LOOSE)]), @r#"
     enabled = true  <- user: sandbox.enabled "true" in /home/.claude/settings.json:1
@@ -115,7 +115,7 @@ fn a_required_sandbox_is_not_loosened_by_a_repository() {
     dropped: local: sandbox.enabled "false" in /project/.claude/settings.local.json:3 is left out: a repository cannot loosen the sandbox that managed settings require, by sandbox.allowUnsandboxedCommands "false" in /etc/claude-code/managed-settings.json:1
     dropped: local: sandbox.failIfUnavailable "false" in /project/.claude/settings.local.json:3 is left out: a repository cannot loosen the sandbox that managed settings require, by sandbox.allowUnsandboxedCommands "false" in /etc/claude-code/managed-settings.json:1
     warning: /project/.claude/settings.local.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
-    warning: /project/.claude/settings.local.json:9:36: sandbox.network.allowLocalBinding: left out: on Linux a command may always listen, within its own network, and nothing else changes
+    warning: /project/.claude/settings.local.json:9:36: sandbox.network.allowLocalBinding: has no effect: on Linux a command may always listen, within its own network, and nothing else changes
     "#);
 }
 
@@ -172,7 +172,7 @@ fn what_a_required_sandbox_leaves_alone() {
     directory /extra  <- user: permissions.additionalDirectories "/extra" in /home/.claude/settings.json:14
     every Unix socket is open
     warning: /home/.claude/settings.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
-    warning: /home/.claude/settings.json:9:36: sandbox.network.allowLocalBinding: left out: on Linux a command may always listen, within its own network, and nothing else changes
+    warning: /home/.claude/settings.json:9:36: sandbox.network.allowLocalBinding: has no effect: on Linux a command may always listen, within its own network, and nothing else changes
     "#);
     let mut fixture = with(&[(MANAGED, REQUIRED)]);
     fixture

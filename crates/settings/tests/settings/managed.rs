@@ -116,7 +116,7 @@ fn what_is_wrong_in_them_is_an_error() {
     {\"permissions\": {\"deny\": [\"Read(/secrets/**)\"]}}
       error: /etc/claude-code/managed-settings.json:1:27: permissions.deny: "Read(/secrets/**)": starts with a single slash, which no rule of this file has a meaning for; write // for the file system's root
     {\"permissions\": {\"defaultMode\": \"careful\"}}
-      error: /etc/claude-code/managed-settings.json:1:33: permissions.defaultMode: "careful": is not the name of a permission mode
+      error: /etc/claude-code/managed-settings.json:1:33: permissions.defaultMode: "careful": is not the name of a permission mode; write one of default, acceptEdits, plan, auto, dontAsk, bypassPermissions
     {\"permissions\": {\"additionalDirectories\": [\"../docs\"]}}
       error: /etc/claude-code/managed-settings.json:1:44: permissions.additionalDirectories: "../docs": is relative, and an administrator's file has no directory to start at; write the full path, or ~/
     {\"allowManagedPermissionRulesOnly\": \"yes\"}
@@ -165,11 +165,11 @@ fn with_mode(path: &str, mode: u32) -> String {
 
 #[test]
 fn what_others_can_write_is_refused() {
-    assert_snapshot!(with_mode(MANAGED, 0o664), @"error: /etc/claude-code/managed-settings.json: /etc/claude-code/managed-settings.json can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)");
-    assert_snapshot!(with_mode(MANAGED, 0o646), @"error: /etc/claude-code/managed-settings.json: /etc/claude-code/managed-settings.json can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)");
+    assert_snapshot!(with_mode(MANAGED, 0o664), @"error: /etc/claude-code/managed-settings.json: can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)");
+    assert_snapshot!(with_mode(MANAGED, 0o646), @"error: /etc/claude-code/managed-settings.json: can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)");
     assert_snapshot!(with_mode("/etc/claude-code", 0o775), @"error: /etc/claude-code/managed-settings.d: /etc/claude-code can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)");
-    assert_snapshot!(with_mode("/etc/claude-code/managed-settings.d", 0o777), @"error: /etc/claude-code/managed-settings.d: /etc/claude-code/managed-settings.d can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)");
-    assert_snapshot!(with_mode("/etc/claude-code/managed-settings.d/a.json", 0o666), @"error: /etc/claude-code/managed-settings.d/a.json: /etc/claude-code/managed-settings.d/a.json can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)");
+    assert_snapshot!(with_mode("/etc/claude-code/managed-settings.d", 0o777), @"error: /etc/claude-code/managed-settings.d: can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)");
+    assert_snapshot!(with_mode("/etc/claude-code/managed-settings.d/a.json", 0o666), @"error: /etc/claude-code/managed-settings.d/a.json: can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)");
     assert_snapshot!(with_mode("/etc", 0o777), @"error: /etc/palisade/managed-settings.d: /etc can be written by others than its owner, who could change what an administrator says; take that from them (chmod go-w)");
     // Nobody can replace what is another's in a sticky directory.
     assert!(with_mode("/etc", 0o1777).starts_with("enabled = true"));
@@ -197,7 +197,7 @@ fn what_belongs_to_others_is_refused() {
     if nix::unistd::geteuid().is_root() {
         assert!(fixture.load().is_ok());
         std::os::unix::fs::chown(fixture.path(MANAGED), Some(1234), None).expect("root can");
-        assert_snapshot!(fixture.print(), @"error: /etc/claude-code/managed-settings.json: /etc/claude-code/managed-settings.json belongs to user 1234, who could change what an administrator says; give it to root, or remove it");
+        assert_snapshot!(fixture.print(), @"error: /etc/claude-code/managed-settings.json: belongs to user 1234, who could change what an administrator says; give it to root, or remove it");
     } else {
         let printed = fixture.print();
         assert!(printed.contains("belongs to user"), "{printed}");

@@ -316,7 +316,7 @@ fn options_stand_above_every_file_and_the_last_above_the_others() {
     };
     assert_snapshot!(fixture.print(), @r#"
     enabled = false  <- command line: sandbox.enabled "false" in /cwd/one.json:1
-    strict = false  <- command line: sandbox.network.strictAllowlist "false" in --settings:1
+    strict = true  <- command line: sandbox.network.strictAllowlist "true" in /cwd/one.json:1
     allow write /cwd/out  <- command line: --allow-write "out"
     allow write /tmp/a*b (wildcards)  <- command line: --allow-write "/tmp/a*b"
     deny write /cwd/out/x  <- command line: --deny-write "out/x"
@@ -442,9 +442,9 @@ fn what_a_settings_option_may_be() {
         (b"./a/../s.json", "file /cwd/s.json"),
         (b"/etc/s.json", "file /etc/s.json"),
         (b"[]", "file /cwd/[]"),
-        (b"", "file /cwd"),
+        (b"", "error: --settings \"\": is empty; name a file, or write settings in braces, such as {}"),
         (b"\xff{}", r"file /cwd/\xff{}"),
-        (b"{\n \xff", "error: --settings:2:2: expected UTF-8 text"),
+        (b"{\n \xff", "error: --settings:2:2: expected UTF-8 text; save the file in that encoding"),
         (b"a\0b", "error: --settings \"a\\0b\": holds a NUL byte"),
     ] {
         assert_eq!(parse(value), meant, "{value:?}");

@@ -83,8 +83,8 @@ fn a_deny_that_names_nothing() {
     let findings = palisade_settings::check_file(&path, palisade_policy::Layer::User, &fixture.places);
     let warnings: String = findings.warnings.iter().map(|warning| format!("{warning}\n")).collect();
     assert_snapshot!(warnings.replace(&fixture.abs("/").to_string(), ""), @"
-    /home/.claude/settings.json:1:1: sandbox.filesystem.denyWrite: denies nothing now: /nowhere/.ssh does not exist
-    /home/.claude/settings.json:1:1: sandbox.filesystem.denyRead: denies nothing now: /home/.claude/.ssh does not exist
+    /home/.claude/settings.json:1:43: sandbox.filesystem.denyWrite: denies nothing now: /nowhere/.ssh does not exist
+    /home/.claude/settings.json:1:74: sandbox.filesystem.denyRead: denies nothing now: /home/.claude/.ssh does not exist
     ");
     assert_snapshot!(fixture.print(), @r#"
     deny write /nowhere/.ssh  <- user: sandbox.filesystem.denyWrite "/nowhere/.ssh" in /home/.claude/settings.json:1
@@ -311,7 +311,7 @@ fn one_rule_that_cannot_be_read() {
     assert_snapshot!(project(r#"{"permissions": {"allow": ["Bash(git commit -m *)bad", "Bash(ls)"], "deny": ["Bash(git add .)"]}}"#), @r#"
     deny Bash(git add .)  <- project: permissions.deny "Bash(git add .)" in /project/.claude/settings.json:1
     allow Bash(ls)  <- project: permissions.allow "Bash(ls)" in /project/.claude/settings.json:1
-    warning: /project/.claude/settings.json:1:28: permissions.allow: "Bash(git commit -m *)bad": does not end with the ")" of its pattern; left out
+    warning: /project/.claude/settings.json:1:28: permissions.allow: "Bash(git commit -m *)bad": does not end with the ")" of its pattern; close it, and put nothing behind it; left out
     "#);
 }
 
@@ -354,11 +354,11 @@ fn each_switch_comes_from_the_highest_layer_that_sets_it() {
 
 #[test]
 fn misnamed_keys() {
-    assert_snapshot!(project(r#"{"sandbox": {"network": {"allow": ["a.test"], "blockedHosts": ["c.test"]}, "additionalAllowedHosts": ["b.test"]}}"#), @"
+    assert_snapshot!(project(r#"{"sandbox": {"network": {"allow": ["a.test"]}, "additionalAllowedHosts": ["b.test"]}}"#), @"
     warning: /project/.claude/settings.json:1:26: sandbox.network.allow: is not a key; left out; did you mean sandbox.network.allowedDomains?
-    warning: /project/.claude/settings.json:1:47: sandbox.network.blockedHosts: is not a key, so it DENIES NOTHING
-    warning: /project/.claude/settings.json:1:76: sandbox.additionalAllowedHosts: is not a key; left out
+    warning: /project/.claude/settings.json:1:48: sandbox.additionalAllowedHosts: is not a key; left out
     ");
+    assert_snapshot!(project(r#"{"sandbox": {"network": {"blockedHosts": ["c.test"]}}}"#), @"error: /project/.claude/settings.json:1:26: sandbox.network.blockedHosts: is not a key, so it denies nothing; write sandbox.network.deniedDomains");
 }
 
 /// An option is the user's, above the files.

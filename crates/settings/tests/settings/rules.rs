@@ -237,13 +237,13 @@ fn denies_and_asks_that_cannot_be_read() {
         "Bash(command:rm *)",
     ].map(error).concat(), @r#"
     Bash(
-      error: /project/.claude/settings.json:2:23: permissions.deny: "Bash(": does not end with the ")" of its pattern
+      error: /project/.claude/settings.json:2:23: permissions.deny: "Bash(": does not end with the ")" of its pattern; close it, and put nothing behind it
     Bash(
-      error: /project/.claude/settings.json:2:22: permissions.ask: "Bash(": does not end with the ")" of its pattern
+      error: /project/.claude/settings.json:2:22: permissions.ask: "Bash(": does not end with the ")" of its pattern; close it, and put nothing behind it
 
-      error: /project/.claude/settings.json:2:23: permissions.deny: "": names no tool
+      error: /project/.claude/settings.json:2:23: permissions.deny: "": names no tool; write one in front of the parentheses, as in "Bash(npm test)"
 
-      error: /project/.claude/settings.json:2:22: permissions.ask: "": names no tool
+      error: /project/.claude/settings.json:2:22: permissions.ask: "": names no tool; write one in front of the parentheses, as in "Bash(npm test)"
     Bash(npm:* publish)
       error: /project/.claude/settings.json:2:23: permissions.deny: "Bash(npm:* publish)": has ":*" elsewhere than at its end, where it would match nothing; write " *"
     Bash(npm:* publish)

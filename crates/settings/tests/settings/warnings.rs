@@ -1,7 +1,9 @@
 //! What is left out, and how it is said.
 
-use crate::fixture::{merged, project};
+use crate::fixture::{merged, project, with};
 use insta::assert_snapshot;
+use palisade_policy::Layer;
+use palisade_settings::check;
 
 #[test]
 fn keys_that_are_not_supported() {
@@ -32,7 +34,7 @@ fn keys_that_are_not_supported() {
     warning: /project/.claude/settings.json:7:31: sandbox.network.socksProxyPort: left out: the only way to the network is Palisade's own proxy
     warning: /project/.claude/settings.json:7:52: sandbox.network.tlsTerminate: left out: the proxy does not look inside TLS
     warning: /project/.claude/settings.json:7:72: sandbox.network.allowMachLookup: left out: the sandbox is not weakened
-    warning: /project/.claude/settings.json:8:11: sandbox.network.allowLocalBinding: left out: on Linux a command may always listen, within its own network, and nothing else changes
+    warning: /project/.claude/settings.json:8:11: sandbox.network.allowLocalBinding: has no effect: on Linux a command may always listen, within its own network, and nothing else changes
     warning: /project/.claude/settings.json:8:38: sandbox.network.allowManagedDomainsOnly: left out: it counts from managed settings only, and these are project settings
     warning: /project/.claude/settings.json:10:24: sandbox.filesystem.allowManagedReadPathsOnly: left out: it counts from managed settings only, and these are project settings
     warning: /project/.claude/settings.json:11:25: sandbox.credentials.allowPlaintextInject: left out: credentials are hidden, never put into requests
@@ -47,7 +49,7 @@ fn keys_that_do_not_exist() {
       "network": {"allow": ["a.test"], "parentProxy": {"http": "x"}},
       "additionalAllowedHosts": ["b.test"],
       "allowedDomains": ["c.test"],
-      "Enabled": true,
+      "Enabled": false,
       "filesystem": {"allowWrites": ["x"], "denyExec": ["y"]},
       "blockedPorts": [25],
       "git": {"safeDirectories": []},
@@ -70,10 +72,14 @@ fn keys_that_do_not_exist() {
     "#);
 }
 
-/// All but `sandbox` and `permissions` belongs to Claude Code.
+/// All but `sandbox` and `permissions` belongs to Claude Code; what is near to a name of ours is not.
 #[test]
 fn other_sections_are_left_alone() {
-    assert_snapshot!(project(r#"{"sandbx": {"denyRead": ["x"]}, "denyRead": [1], "hooks": 3}"#), @"");
+    assert_snapshot!(project(r#"{"myTool": {"denyRead": ["x"]}, "env": {"sandbox": 1}, "hooks": 3}"#), @"");
+    assert_snapshot!(project(r#"{"enabled": false, "allowedDomains": ["x"]}"#), @"
+    warning: /project/.claude/settings.json:1:2: enabled: is not a key; left out; did you mean sandbox.enabled?
+    warning: /project/.claude/settings.json:1:20: allowedDomains: is not a key; left out; did you mean sandbox.network.allowedDomains?
+    ");
 }
 
 /// What only opens may be lost: it costs itself, and the rest of the list counts.
@@ -100,19 +106,19 @@ fn entries_whose_loss_only_tightens() {
     allow Bash(ls)  <- project: permissions.allow "Bash(ls)" in /project/.claude/settings.json:10
     directory /docs  <- project: permissions.additionalDirectories "../docs" in /project/.claude/settings.json:11
     warning: /project/.claude/settings.json:3:39: sandbox.filesystem.allowWrite: "a[b": is not a valid pattern: [ without ]; write \[ for a bracket itself; left out
-    warning: /project/.claude/settings.json:3:67: sandbox.filesystem.allowRead: "../*": is not a valid pattern: ".." together with wildcards; left out
+    warning: /project/.claude/settings.json:3:67: sandbox.filesystem.allowRead: "../*": is not a valid pattern: ".." together with wildcards; write the path that is meant without ".."; left out
     warning: /project/.claude/settings.json:5:32: sandbox.network.allowUnixSockets: "": is empty; write "." for the directory itself; left out
     warning: /project/.claude/settings.json:6:30: sandbox.network.allowedDomains: "https://example.com": has a scheme; write the host alone, such as "example.com"; left out
     warning: /project/.claude/settings.json:6:53: sandbox.network.allowedDomains: "example.com/path": has a path; a rule covers a whole host, so write the host alone; left out
     warning: /project/.claude/settings.json:6:73: sandbox.network.allowedDomains: "example.com:70000": has a port that is not a number from 1 to 65535; left out
     warning: /project/.claude/settings.json:6:94: sandbox.network.allowedDomains: "::1": an IPv6 address must stand in brackets; left out
-    warning: /project/.claude/settings.json:10:19: permissions.allow: "Bash(git commit -m *)bad": does not end with the ")" of its pattern; left out
+    warning: /project/.claude/settings.json:10:19: permissions.allow: "Bash(git commit -m *)bad": does not end with the ")" of its pattern; close it, and put nothing behind it; left out
     warning: /project/.claude/settings.json:10:59: permissions.allow: "Write(docs/**)": covers nothing, since paths are allowed to this tool by "Edit(…)" rules; write "Edit(docs/**)"; left out
     warning: /project/.claude/settings.json:10:77: permissions.allow: "mcp__*": has a "*" in the tool's name; an allow rule may have one only behind a server's name, as in "mcp__server__get_*"; left out
     warning: /project/.claude/settings.json:10:87: permissions.allow: "WebFetch(domain:example.*)": has a * that is neither a whole first nor a whole middle label; left out
     warning: /project/.claude/settings.json:11:35: permissions.additionalDirectories: "": is empty; write "." for the directory itself; left out
     warning: /project/.claude/settings.json:11:39: permissions.additionalDirectories: "~root/x": names another user's home directory; write the directory's full path instead; left out
-    warning: /project/.claude/settings.json:12:24: permissions.defaultMode: "cautious": is not the name of a permission mode; left out
+    warning: /project/.claude/settings.json:12:24: permissions.defaultMode: "cautious": is not the name of a permission mode; write one of default, acceptEdits, plan, auto, dontAsk, bypassPermissions; left out
     "#);
 }
 
@@ -185,4 +191,21 @@ fn a_peers_table_of_host_entries() {
         let lists = ["allow host ", "deny host "];
         assert_eq!(lists.iter().any(|list| printed.starts_with(list)), is_read, "{entry}: {printed}");
     }
+}
+
+/// One file may hold thousands of them.
+#[test]
+fn so_many_are_told() {
+    let entries = vec![r#""https://x""#; 150].join(",\n");
+    let printed = project(&format!(r#"{{"sandbox": {{"network": {{"allowedDomains": [{entries}]}}}}}}"#));
+    assert_eq!(printed.lines().count(), 101, "{printed}");
+    assert_snapshot!(printed.lines().last().expect("a line"), @"warning: /project/.claude/settings.json:101:1: settings: and 50 more warnings from here on");
+
+    let fixture = with(&[]);
+    let keys: String = (0..150).map(|n| format!("\n\"denyRead{}\": 1,", " ".repeat(n))).collect();
+    let text = format!(r#"{{"sandbox": {{{keys}}}}}"#);
+    let findings = check(text.into(), &fixture.abs("/project/x.json"), Layer::Project, &fixture.places);
+    assert_eq!((findings.errors.len(), findings.warnings.len()), (100, 1));
+    let told = findings.warnings[0].to_string().replace(&*fixture.path("/").to_string_lossy(), "/");
+    assert_snapshot!(told, @"/project/x.json:102:1: settings: and 50 more errors from here on");
 }

@@ -1,0 +1,264 @@
+//! Which key a name was meant for that is none: written in another case or with a slip of the pen, in the wrong section,
+//! with dots, with blanks around it, in other words for the same (`blockRead`, `deniedHosts`).
+//!
+//! It compares names and says nothing about what becomes of the key. A name may be a repository's, and there may be
+//! many: letters are only compared where few of them differ.
+
+use crate::keys::{FILESYSTEM, KEYS, Key, Kind, NETWORK, PERMISSIONS, Support};
+
+/// No key is as long as this many bytes, and comparing takes time.
+pub(crate) const LONGEST_COMPARED: usize = 40;
+/// A name is almost another when it takes one slip in this many letters to get there, and not more than so many.
+const LETTERS_PER_SLIP: usize = 4;
+const MOST_SLIPS: usize = 3;
+
+impl Key {
+    /// The key that is read and that `name`, in `section` or deeper, was plainly meant for.
+    pub(crate) fn meant(section: &str, name: &str) -> Option<&'static Key> {
+        let (above, name) = match name.trim().rsplit_once('.') {
+            None => (None, name.trim()),
+            Some((above, name)) => (above.rsplit('.').next(), name.trim()),
+        };
+        let held_by =
+            above.and_then(|above| by_letters(section, above.trim())).filter(|key| key.is_section());
+        if above.is_some() && held_by.is_none() && section.is_empty() {
+            return None;
+        }
+        let section = held_by.map_or(section.into(), Key::full_name);
+        by_side(&section, name).or_else(|| by_letters(&section, name)).or_else(|| by_words(&section, name))
+    }
+
+    /// The key that `name` in `section` may have been meant for: one much like it, best one of the same section.
+    pub(crate) fn nearest(section: &str, name: &str) -> Option<&'static Key> {
+        const ALIKE: f64 = 0.85;
+        const SAME_SECTION: f64 = 0.05;
+        if name.len() > LONGEST_COMPARED {
+            return None;
+        }
+        let letters = name.to_ascii_lowercase();
+        let score = |key: &Key| {
+            let bonus = if key.section == section { SAME_SECTION } else { 0.0 };
+            strsim::jaro_winkler(&letters, &key.name.to_ascii_lowercase()) + bonus
+        };
+        let alike = KEYS.iter().filter(|key| !key.section.is_empty() && is_same_half(section, key));
+        let alike = alike.filter(|key| !is_opposite(name, key.name));
+        let best = alike.map(|key| (score(key), key)).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        best.filter(|(score, _)| *score >= ALIKE).map(|(_, key)| key)
+    }
+
+    fn is_section(&self) -> bool {
+        matches!(self.support, Support::Read(Kind::Section, ..))
+    }
+}
+
+/// Whether a key sounds as though it should close something.
+pub(crate) fn sounds_like_deny(name: &str) -> bool {
+    let letters = name.to_ascii_lowercase();
+    let parts =
+        ["deny", "denied", "block", "forbid", "disallow", "hide", "hidden", "exclude", "restrict", "protect"];
+    parts.iter().any(|part| letters.contains(part)) || words(name).contains(&DENY.into())
+}
+
+fn readable() -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(|key| matches!(key.support, Support::Read(..)))
+}
+
+/// Whether both are about the sandbox, or both about permissions.
+fn is_same_half(section: &str, key: &Key) -> bool {
+    section.starts_with(PERMISSIONS) == (key.section == PERMISSIONS)
+}
+
+/// `network.deny` and its like: the shortest key of that section with the word.
+fn by_side(section: &str, name: &str) -> Option<&'static Key> {
+    let words = words(name);
+    let [side] = &words[..] else { return None };
+    let is_side = [DENY, ALLOW].contains(&&**side) && [FILESYSTEM, NETWORK, PERMISSIONS].contains(&section);
+    let with_it = readable().filter(|key| key.section == section && self::words(key.name).contains(side));
+    with_it.min_by_key(|key| key.name.len()).filter(|_| is_side)
+}
+
+/// The key with the fewest slips between it and `name`, in this order: of the section, of its half, of the other.
+fn by_letters(section: &str, name: &str) -> Option<&'static Key> {
+    if name.len() > LONGEST_COMPARED {
+        return None;
+    }
+    let letters = name.to_ascii_lowercase();
+    let near = readable().filter_map(|key| Some((slips(&letters, key.name)?, key)));
+    let near = near.filter(|(slips, key)| *slips == 0 || !is_opposite(name, key.name));
+    let rank = |key: &Key| match (key.section == section, is_same_half(section, key)) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => 2,
+    };
+    near.min_by_key(|(slips, key)| (*slips, rank(key))).map(|(_, key)| key)
+}
+
+/// How many letters are wrong in `letters`, small ones, to be `name`; `None` where those are too many.
+fn slips(letters: &str, name: &str) -> Option<usize> {
+    let most = (name.len() / LETTERS_PER_SLIP).min(MOST_SLIPS);
+    // Each slip changes two letters of the alphabet at most.
+    let differ = (alphabet(letters) ^ alphabet(name)).count_ones() as usize;
+    if name.len().abs_diff(letters.len()) > most || differ > 2 * most {
+        return None;
+    }
+    Some(strsim::osa_distance(letters, &name.to_ascii_lowercase())).filter(|slips| *slips <= most)
+}
+
+/// Which letters a name holds, one bit for each.
+fn alphabet(name: &str) -> u32 {
+    name.bytes().fold(0, |set, byte| set | 1 << (byte.to_ascii_lowercase() % 32))
+}
+
+/// The key that says the same in other words, of which there must be two.
+fn by_words(section: &str, name: &str) -> Option<&'static Key> {
+    let said = words(name);
+    let is_said = said.len() >= 2 && said.iter().any(|word| [DENY, ALLOW].contains(&&**word));
+    let same = readable().filter(|key| is_said && words(key.name) == said);
+    same.min_by_key(|key| (key.section != section, !is_same_half(section, key)))
+}
+
+/// Whether one of the names speaks of denying and the other of allowing.
+fn is_opposite(one: &str, other: &str) -> bool {
+    let sides = |name: &str| {
+        let words = words(name);
+        [DENY, ALLOW].map(|side| words.iter().any(|word| **word == *side))
+    };
+    matches!((sides(one), sides(other)), ([true, false], [false, true]) | ([false, true], [true, false]))
+}
+
+const DENY: &str = "deny";
+const ALLOW: &str = "allow";
+
+/// The words of a name such as `denyRead`, sorted, each in one spelling for all that mean the same.
+fn words(name: &str) -> Vec<Box<str>> {
+    if name.len() > LONGEST_COMPARED {
+        return Vec::new();
+    }
+    let mut words: Vec<String> = Vec::new();
+    let mut is_inside = false;
+    for c in name.chars() {
+        if c.is_alphanumeric() {
+            if c.is_uppercase() || !is_inside {
+                words.push(String::new());
+            }
+            words.last_mut().into_iter().for_each(|word| word.extend(c.to_lowercase()));
+        }
+        is_inside = c.is_alphanumeric();
+    }
+    let mut words: Vec<Box<str>> = words.iter().map(|word| one_spelling(word).into()).collect();
+    words.sort();
+    words
+}
+
+fn one_spelling(word: &str) -> &str {
+    match word {
+        "deny" | "denies" | "denied" | "denylist" | "block" | "blocks" | "blocked" | "blocklist"
+        | "blacklist" | "forbid" | "forbidden" | "disallow" | "disallowed" | "unallowed" | "refuse"
+        | "refused" | "prohibit" | "prohibited" | "no" | "not" | "never" | "dont" | "hide" | "hidden"
+        | "protect" | "protected" | "restrict" | "restricted" => DENY,
+        "allow" | "allows" | "allowed" | "allowlist" | "permit" | "permitted" | "whitelist" => ALLOW,
+        "reads" | "reading" => "read",
+        "writes" | "writing" => "write",
+        "domains" | "host" | "hosts" => "domain",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::{CREDENTIALS, SANDBOX, TOP};
+
+    #[test]
+    fn what_may_have_been_meant() {
+        for (section, name, meant) in [
+            (SANDBOX, "enable", "sandbox.enabled"),
+            (SANDBOX, "Enabled", "sandbox.enabled"),
+            (SANDBOX, "allowedDomains", "sandbox.network.allowedDomains"),
+            (SANDBOX, "filesytem", "sandbox.filesystem"),
+            (SANDBOX, "autoAllow", "sandbox.autoAllowBashIfSandboxed"),
+            (SANDBOX, "excludeCommands", "sandbox.excludedCommands"),
+            (NETWORK, "allow", "sandbox.network.allowedDomains"),
+            (NETWORK, "allowedHosts", "sandbox.network.allowedDomains"),
+            (NETWORK, "strictAllowList", "sandbox.network.strictAllowlist"),
+            (NETWORK, "disallowDomains", "-"),
+            (FILESYSTEM, "allowWrites", "sandbox.filesystem.allowWrite"),
+            (FILESYSTEM, "mandatoryDenySearchDepth", "-"),
+            (SANDBOX, "git", "-"),
+            (SANDBOX, "", "-"),
+            (PERMISSIONS, "allowed", "permissions.allow"),
+            (PERMISSIONS, "defaultmode", "permissions.defaultMode"),
+        ] {
+            let found = Key::nearest(section, name).map_or("-".into(), Key::full_name);
+            assert_eq!(&*found, meant, "{section}.{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_plainly_meant() {
+        for (section, name, meant) in [
+            (SANDBOX, "denyRead", "sandbox.filesystem.denyRead"),
+            (SANDBOX, "denyread", "sandbox.filesystem.denyRead"),
+            (NETWORK, "denyReads", "sandbox.filesystem.denyRead"),
+            (FILESYSTEM, "dnyeWrite", "sandbox.filesystem.denyWrite"),
+            (FILESYSTEM, "readDeny", "sandbox.filesystem.denyRead"),
+            (SANDBOX, "blockRead", "sandbox.filesystem.denyRead"),
+            (FILESYSTEM, "noRead", "sandbox.filesystem.denyRead"),
+            (FILESYSTEM, "protect", "sandbox.filesystem.denyRead"),
+            (NETWORK, "denyDomains", "sandbox.network.deniedDomains"),
+            (NETWORK, "deniedDomain", "sandbox.network.deniedDomains"),
+            (NETWORK, "disallowedDomains", "sandbox.network.deniedDomains"),
+            (NETWORK, "blockedHosts", "sandbox.network.deniedDomains"),
+            (NETWORK, "deny", "sandbox.network.deniedDomains"),
+            (NETWORK, "blocked", "sandbox.network.deniedDomains"),
+            (NETWORK, "allow", "sandbox.network.allowedDomains"),
+            (NETWORK, "allowManagedDomainOnly", "sandbox.network.allowManagedDomainsOnly"),
+            (NETWORK, "strictAllowList", "sandbox.network.strictAllowlist"),
+            (FILESYSTEM, "allowManagedReadPathOnly", "sandbox.filesystem.allowManagedReadPathsOnly"),
+            (SANDBOX, "allowUnsandboxedCommand", "sandbox.allowUnsandboxedCommands"),
+            (SANDBOX, "failIfUnavailabel", "sandbox.failIfUnavailable"),
+            (SANDBOX, "filesystem.denyRead", "sandbox.filesystem.denyRead"),
+            (SANDBOX, "network.deny", "sandbox.network.deniedDomains"),
+            (SANDBOX, "permissions", "permissions"),
+            (PERMISSIONS, "sandbox", "sandbox"),
+            (CREDENTIALS, "envvars", "sandbox.credentials.envVars"),
+            (SANDBOX, "credential", "sandbox.credentials"),
+            (PERMISSIONS, "Deny", "permissions.deny"),
+            (PERMISSIONS, "denied", "permissions.deny"),
+            (PERMISSIONS, "ASK", "permissions.ask"),
+            (TOP, "Sandbox", "sandbox"),
+            (TOP, "sandbox ", "sandbox"),
+            (TOP, "sandbx", "sandbox"),
+            (TOP, "permission", "permissions"),
+            (TOP, "network", "sandbox.network"),
+            (TOP, "deny", "permissions.deny"),
+            (TOP, "denyRead", "sandbox.filesystem.denyRead"),
+            (TOP, "sandbox.filesystem.denyRead", "sandbox.filesystem.denyRead"),
+            (TOP, "permissions.deny", "permissions.deny"),
+            (TOP, "sandbox.enabled", "sandbox.enabled"),
+            (TOP, "allowManagedPermissionRuleOnly", "allowManagedPermissionRulesOnly"),
+            (TOP, "allowManagedDomainsOnly", "sandbox.network.allowManagedDomainsOnly"),
+            (TOP, "server.deny", "-"),
+            (TOP, "blocked", "-"),
+            (SANDBOX, "protect", "-"),
+            (SANDBOX, "profiles", "-"),
+            (SANDBOX, "rules", "-"),
+            (SANDBOX, "denyInsteadOfPrompting", "-"),
+            (SANDBOX, "", "-"),
+        ] {
+            let found = Key::meant(section, name).map_or("-".into(), Key::full_name);
+            assert_eq!(&*found, meant, "{section}.{name}");
+        }
+    }
+
+    #[test]
+    fn what_sounds_like_a_deny() {
+        for name in ["noRead", "protect", "blockedPorts", "disallow", "denyExec", "mandatoryDenySearchDepth"]
+        {
+            assert!(sounds_like_deny(name), "{name}");
+        }
+        for name in ["notifications", "node", "allow", "git", ""] {
+            assert!(!sounds_like_deny(name), "{name}");
+        }
+    }
+}
