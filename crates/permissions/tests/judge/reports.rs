@@ -104,6 +104,7 @@ fn what_is_offered_lets_the_line_through_and_no_more() {
         ("select x in a; do ls; done", &[]),
         ("rm -rf ~", &[]),
         ("cat > /", &[]),
+        ("CC=x timeout 5 foo", &["Bash(CC=x timeout 5 foo)"]),
         ("ls > d/x; ls > d", &["Edit(//w/proj/d)"]),
     ] {
         let remedy = Session::new().judge(&Call::command(line), |verdict| verdict.remedy.clone());

@@ -69,7 +69,9 @@ impl<'a> Lines<'a, '_> {
     /// The programs of one command that nothing lets through. Where one runs others, the command as a whole is
     /// what a person can judge.
     fn add_parts<'s>(&'s self, missing: &[usize], parts: &mut Vec<remedy::Part<'s>>) {
-        let runs_others = |at: &usize| self.programs.list[*at].role == Role::Other;
+        let runs_others = |at: &usize| {
+            self.programs.list[*at].role == Role::Other || !self.programs.assignments(*at).all(is_harmless)
+        };
         let outermost = missing.first().and_then(|at| self.programs.of_command(self.command_of(*at)).next());
         match outermost {
             Some((outermost, _)) if missing.iter().any(runs_others) => {
