@@ -112,8 +112,9 @@ fn nothing_is_added_but_what_is_said() {
         assert_eq!(seen.as_ref(), Some(value), "{name}");
         theirs.remove(name.as_bytes());
     }
-    assert!(inside.remove(&b"TMPDIR"[..]).is_some());
-    for left_out in ["TMPDIR", "CLAUDE_CONFIG_DIR", "OLDPWD", "SHLVL", "_"] {
+    let temporary = inside.remove(&b"TMPDIR"[..]).expect("each command has one");
+    assert_eq!(inside.remove(&b"TMPPREFIX"[..]), Some([&temporary[..], b"/zsh"].concat()));
+    for left_out in ["TMPDIR", "TMPPREFIX", "TEMP", "TMP", "CLAUDE_CONFIG_DIR", "OLDPWD", "SHLVL", "_"] {
         inside.remove(left_out.as_bytes());
         theirs.remove(left_out.as_bytes());
     }

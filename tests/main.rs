@@ -11,6 +11,7 @@ mod explain;
 mod files;
 mod git;
 mod input;
+mod launch;
 mod library;
 mod life;
 mod many;

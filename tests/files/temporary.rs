@@ -113,7 +113,7 @@ fn it_is_removed_whatever_is_in_it() {
 #[test]
 fn long_here_documents_work_in_every_shell() {
     let Some(project) = Project::where_it_works() else { return };
-    for shell in ["bash", "dash", "ksh", "busybox"] {
+    for shell in ["bash", "dash", "ksh", "zsh", "busybox"] {
         let found = std::process::Command::new(shell).args(["-c", ":"]).output();
         if found.is_err() {
             continue;

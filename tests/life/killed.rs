@@ -61,7 +61,7 @@ fn killed_at_any_moment_palisade_leaves_nothing_running() {
     let Some(project) = Project::where_it_works() else { return };
     let marker = Marker::new();
     let before = dead_scratch_directories();
-    for (round, delay) in Delays(7).take(80).enumerate() {
+    for (round, delay) in Delays(7).take(100).enumerate() {
         let mut command = protecting(&project).options(["-c", &line(&marker)]).into_command();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn().expect("palisade starts");

@@ -9,6 +9,7 @@
 mod attach;
 mod channels;
 pub mod entry;
+mod error;
 mod launch;
 mod listeners;
 mod proc_guards;
@@ -19,7 +20,8 @@ mod warden;
 
 pub use attach::{Attachments, can_attach};
 pub use entry::Entry;
-pub use launch::{Build, Ended, Held, LaunchError, Running, Start, Started, start};
+pub use error::LaunchError;
+pub use launch::{Build, Ended, Held, Running, Start, Started, start};
 pub use listeners::bind_inside;
 pub use proc_guards::{ProcGuards, proc_guards};
 pub use program::{Program, ProgramError};

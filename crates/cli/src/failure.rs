@@ -11,6 +11,10 @@ const CANNOT_EXECUTE: u8 = 126;
 /// Exit status when there is no such program.
 const NOT_FOUND: u8 = 127;
 
+/// The smallest stack, in bytes, with which settings of every allowed nesting can be read: several times what that
+/// takes.
+const SMALLEST_STACK: u64 = 512 << 10;
+
 /// Why nothing was run.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -42,6 +46,18 @@ impl From<palisade_settings::Error> for Failure {
     fn from(error: palisade_settings::Error) -> Self {
         Failure::new("SETTINGS_INVALID", error)
     }
+}
+
+/// A stack that is too small would end this process without a word, perhaps in the middle.
+pub(crate) fn of_stack() -> Option<Failure> {
+    use nix::sys::resource::{Resource, getrlimit};
+    let (stack, _) = getrlimit(Resource::RLIMIT_STACK).ok().filter(|(stack, _)| *stack < SMALLEST_STACK)?;
+    let message = format!(
+        "the stack may be no larger than {} KiB; raise that limit (`ulimit -s`) to {} or more",
+        stack >> 10,
+        SMALLEST_STACK >> 10
+    );
+    Some(Failure::new("SANDBOX_SHORTAGE", message))
 }
 
 /// One line on standard error. Whatever steers a terminal or ends a line in names and paths is escaped, so that

@@ -30,6 +30,12 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("palisade: internal error: {panic}; please report this");
     }));
+    if let Some(failure) = failure::of_stack() {
+        failure::say(&failure.message);
+        // What is asked before each call must refuse it, before its options are known as well.
+        let is_hook = std::env::args_os().nth(1).is_some_and(|verb| verb == "hook");
+        return ExitCode::from(if is_hook { hook::REFUSED } else { failure.status });
+    }
     let options = Options::of_process();
     let when_it_panics = match options.verb {
         Verb::Hook(_) => hook::REFUSED,

@@ -7,7 +7,9 @@ use crate::policy::{InForce, in_force, settings_directories};
 use crate::signals::{Received, Signals};
 use crate::terminal::Terminal;
 use nix::sys::signal::SigSet;
-use palisade::{Command, Entry, Options, Process, Request, Sandbox, Signal, Stream, UnsandboxedReason};
+use palisade::{
+    Command, Entry, Options, Process, Request, Sandbox, Shortage, Signal, Stream, UnsandboxedReason,
+};
 use palisade_policy::Violation;
 use std::io::{IsTerminal, Write};
 
@@ -40,7 +42,8 @@ pub(crate) struct End {
 }
 
 fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
-    let entry = Entry::this_program().map_err(|error| failed("opening the program's own file", error))?;
+    let entry = Entry::this_program()
+        .map_err(|error| failed("opening the program's own file by /proc, which must be mounted", error))?;
     let InForce { loaded, root, working_directory, .. } = in_force(&options.rules)?;
     let signals = Signals::block().map_err(|error| failed("blocking signals", error.into()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -100,7 +103,10 @@ async fn start_to_end(
 }
 
 fn failed(doing: &str, error: std::io::Error) -> Failure {
-    Failure::new("SANDBOX_LAUNCH", format!("{doing}: {error}"))
+    match Shortage::of(&error) {
+        Some(shortage) => Failure::new("SANDBOX_SHORTAGE", format!("{doing}: {error}; {shortage}")),
+        None => Failure::new("SANDBOX_LAUNCH", format!("{doing}: {error}")),
+    }
 }
 
 fn command(options: &RunOptions) -> Command {

@@ -40,6 +40,8 @@ impl Signals {
         // Tells that bubblewrap was stopped, and with it the command.
         set.add(Signal::SIGCHLD);
         set.thread_block()?;
+        // A file that a limit keeps from growing is an error to be told, and no reason to die without a word.
+        SigSet::from(Signal::SIGXFSZ).thread_block()?;
         Ok(set)
     }
 

@@ -75,6 +75,14 @@ fn variables_to_set(scene: &Scene<'_>, ports: ProxyPorts) -> Vec<(&'static str, 
     // Node's fetch heeds the variables above only with this; older versions ignore it.
     set.push(("NODE_USE_ENV_PROXY", b"1".to_vec()));
     set.push(("TMPDIR", scene.temporary.as_bytes().to_vec()));
+    // Where zsh keeps here-documents, whatever TMPDIR says.
+    set.push(("TMPPREFIX", [scene.temporary.as_bytes(), b"/zsh"].concat()));
+    // Programs of other systems' making look at these; what they said is not writable here.
+    for name in ["TEMP", "TMP"] {
+        if scene.inherited.iter().any(|(inherited, _)| inherited == name) {
+            set.push((name, scene.temporary.as_bytes().to_vec()));
+        }
+    }
     set.push(("PWD", scene.working_directory.as_bytes().to_vec()));
     set
 }
@@ -122,6 +130,7 @@ mod tests {
             ("BASH_ENV", "f"),
             ("BASH_FUNC_git%%", "() { evil; }"),
             ("TMPDIR", "/elsewhere"),
+            ("TEMP", "/elsewhere"),
         ]
         .map(|(name, value)| (name.into(), value.into()))
         .into();
@@ -138,6 +147,9 @@ mod tests {
             let port = |port| SocketAddr::from(([127, 0, 0, 1], port));
             let all = variables(&scene, ProxyPorts { http: port(1), socks: port(2) });
             assert_eq!(all.iter().filter(|(name, _)| name == b"TMPDIR").count(), 1);
+            assert!(all.contains(&(b"TMPPREFIX".to_vec(), b"/t/zsh".to_vec())));
+            assert!(all.contains(&(b"TEMP".to_vec(), b"/t".to_vec())), "where the caller has one");
+            assert!(!all.iter().any(|(name, _)| name == b"TMP"), "where the caller has none");
             assert!(all.contains(&(b"http_proxy".to_vec(), b"http://127.0.0.1:1".to_vec())));
             all.into_iter().map(|(name, _)| String::from_utf8(name).expect("ASCII")).collect::<Vec<_>>()
         };

@@ -1,7 +1,11 @@
 //! Why a command could not be run in the sandbox. Each error has a stable word ([`Error::code`]) for programs and a
 //! sentence for people that says what to do.
 
+use crate::cover::CoverError;
 use crate::probe::Cause;
+use crate::scratch::ScratchError;
+use crate::shortage::Shortage;
+use palisade_bwrap::linux::LaunchError;
 use palisade_policy::AbsPath;
 use std::io;
 
@@ -11,6 +15,25 @@ pub enum Error {
     /// The sandbox does not work on this machine.
     #[error("the sandbox cannot run here: {0}")]
     Unavailable(Cause),
+    /// A limit is used up. The sandbox may well work here.
+    #[error("{failed}; {shortage}")]
+    Shortage {
+        /// What failed, and what the system said.
+        failed: String,
+        /// What is short.
+        shortage: Shortage,
+    },
+    /// Files are looked at with the rights of one user, and bubblewrap works with those of another.
+    #[error(
+        "this process has the rights of two users, {real} and {effective}, as that of a set-user-ID program has; \
+         start it as one of them"
+    )]
+    TwoUsers {
+        /// Who started it.
+        real: u32,
+        /// Whose rights it has.
+        effective: u32,
+    },
     /// A rule cannot be enforced by this backend. It never becomes a weaker rule.
     #[error("{rule} cannot be enforced: {reason}")]
     Unenforceable {
@@ -50,16 +73,16 @@ pub enum Error {
     },
     /// The temporary directory, or what goes with it, could not be made.
     #[error("no temporary directory for the command: {0}")]
-    Scratch(#[from] crate::scratch::ScratchError),
+    Scratch(#[from] ScratchError),
     /// A missing protected path could not be covered.
     #[error("a missing path that a rule protects could not be covered: {0}")]
-    Cover(#[from] crate::cover::CoverError),
+    Cover(#[from] CoverError),
     /// The mount plan is larger than bubblewrap takes.
     #[error(transparent)]
     Arguments(#[from] palisade_bwrap::ArgumentsError),
     /// The launch failed although the sandbox works on this machine.
     #[error("the sandbox could not be built: {0}")]
-    Launch(#[from] palisade_bwrap::linux::LaunchError),
+    Launch(#[from] LaunchError),
     /// A path of a rule could not be looked at.
     #[error("{path}: {error}")]
     Path {
@@ -89,7 +112,35 @@ impl Error {
             Error::NotExecutable(_) => "PROGRAM_NOT_EXECUTABLE",
             Error::Nul(_) | Error::Stream { .. } => "COMMAND_INVALID",
             Error::Scratch(_) | Error::Cover(_) => "SANDBOX_SCRATCH",
-            Error::Launch(_) | Error::Path { .. } | Error::System { .. } => "SANDBOX_LAUNCH",
+            Error::TwoUsers { .. } | Error::Launch(_) | Error::Path { .. } | Error::System { .. } => {
+                "SANDBOX_LAUNCH"
+            }
+            Error::Shortage { .. } => "SANDBOX_SHORTAGE",
+        }
+    }
+
+    /// The same error, but one that a limit is the reason of names the limit.
+    pub(crate) fn or_shortage(self) -> Self {
+        let error = match &self {
+            Error::System { error, .. }
+            | Error::Path { error, .. }
+            | Error::Launch(LaunchError::System { error, .. } | LaunchError::Namespaces(error))
+            | Error::Scratch(ScratchError::System { error, .. })
+            | Error::Cover(CoverError::System { error, .. }) => error,
+            _ => return self,
+        };
+        match Shortage::of(error) {
+            Some(shortage) => Error::Shortage { failed: self.to_string(), shortage },
+            None => self,
+        }
+    }
+}
+
+impl From<Cause> for Error {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Shortage { failed, shortage } => Error::Shortage { failed, shortage },
+            cause => Error::Unavailable(cause),
         }
     }
 }

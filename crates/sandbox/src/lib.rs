@@ -37,6 +37,7 @@ mod resolve;
 mod sandbox;
 mod scratch;
 mod shared;
+mod shortage;
 mod streams;
 
 pub use cover::CoverError;
@@ -55,3 +56,4 @@ pub use request::{Command, Request, Stream};
 pub use resolve::real_path;
 pub use sandbox::{Options, Sandbox};
 pub use scratch::ScratchError;
+pub use shortage::Shortage;

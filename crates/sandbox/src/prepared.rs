@@ -1,7 +1,7 @@
 //! A command on the threshold: all is ready, and it has not started.
 
 use crate::cover::Covers;
-use crate::error::{Error, system};
+use crate::error::Error;
 use crate::outside::{Outside, Start, UnsandboxedReason};
 use crate::process::{Process, Standing, Walls};
 use crate::request::{Request, program_and_argv};
@@ -9,7 +9,7 @@ use crate::scratch::CommandDirectory;
 use crate::shared::Shared;
 use crate::streams::Pipes;
 use nix::unistd::Pid;
-use palisade_bwrap::linux::{Expected, Held};
+use palisade_bwrap::linux::Held;
 use palisade_policy::Policy;
 use std::io::PipeReader;
 use std::sync::Arc;
@@ -26,7 +26,6 @@ enum Ready {
 /// The fields stand in the order in which they must end.
 pub(crate) struct Inside {
     pub(crate) held: Held,
-    pub(crate) expected: Vec<Expected>,
     pub(crate) walls: Walls,
     pub(crate) covers: Covers,
     pub(crate) temporary: CommandDirectory,
@@ -57,10 +56,10 @@ impl Prepared {
         }
     }
 
-    /// Lets the command start, once it is certain that what is mounted is what was resolved.
+    /// Lets the command start.
     pub async fn start(self) -> Result<Process, Error> {
         match self.0 {
-            Ready::Inside(inside) => inside.start().await,
+            Ready::Inside(inside) => inside.start(),
             Ready::Outside { reason, request, policy } => start_outside(&request, reason, &policy),
         }
     }
@@ -73,17 +72,9 @@ impl From<Inside> for Prepared {
 }
 
 impl Inside {
-    async fn start(self) -> Result<Process, Error> {
-        let Inside { held, expected, walls, covers, temporary, shared, output, warnings } = self;
-        let is_planned = !walls.confinement.files_disabled;
-        let verified = tokio::task::spawn_blocking(move || {
-            if is_planned {
-                held.verify(&expected)?;
-            }
-            held.release()
-        });
-        let running = verified.await.map_err(|error| system("starting the command")(error.into()))??;
-        let standing = Standing { running, covers, temporary, shared };
+    fn start(self) -> Result<Process, Error> {
+        let Inside { held, walls, covers, temporary, shared, output, warnings } = self;
+        let standing = Standing { running: held.release()?, covers, temporary, shared };
         Process::inside(standing, walls, output, warnings)
     }
 }

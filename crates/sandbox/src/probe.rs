@@ -8,7 +8,7 @@ mod cause;
 
 pub use cause::Cause;
 
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, ScratchError};
 use cause::Facts;
 use palisade_bwrap::filter::{Arch, Filter, FilterError, program};
 use palisade_bwrap::linux::{
@@ -56,32 +56,37 @@ pub(crate) fn find_bubblewrap(policy: &Policy, roots: &[AbsPath]) -> Result<Prog
             || policy.files.allow_write.iter().any(|rule| rule.pattern.covers(path).is_some())
     };
     if let Some(rule) = &policy.bwrap {
-        let named = |error: ProgramError| Cause::NamedBubblewrap {
-            error: error.to_string(),
-            by: rule.origin.to_string(),
-        };
-        return Program::at(&rule.path, is_writable).map_err(named);
+        return Program::at(&rule.path, is_writable).map_err(|error| match &error {
+            ProgramError::Shortage { error: system, .. } => {
+                Cause::of_system(&error.to_string(), &(*system).into())
+            }
+            _ => Cause::NamedBubblewrap { error: error.to_string(), by: rule.origin.to_string() },
+        });
     }
     let path = std::env::var_os("PATH");
-    Program::find("bwrap", path.as_deref(), is_writable).map_err(|error| match error {
+    Program::find("bwrap", path.as_deref(), is_writable).map_err(|error| match &error {
         ProgramError::Missing { .. } => Cause::NoBubblewrap,
         ProgramError::Untrusted { passed_over, .. } => Cause::UntrustedBubblewrap(passed_over.join(", ")),
+        ProgramError::Shortage { error: system, .. } => {
+            Cause::of_system(&error.to_string(), &(*system).into())
+        }
     })
 }
 
 /// The seccomp program for this machine.
 pub(crate) fn filter(unix_sockets: bool) -> Result<Vec<u8>, Cause> {
     let make = || program(&Filter { unix_sockets }, Arch::native()?);
-    make().map_err(|error: FilterError| Cause::NoFilter(error.to_string()))
+    make().map_err(|error: FilterError| match &error {
+        FilterError::ReadBack(system) => Cause::of_system(&format!("{error}: {system}"), system),
+        _ => Cause::NoFilter(error.to_string()),
+    })
 }
 
 fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
-    let other = |error: String| Cause::Other(error);
     let filter = filter(false)?;
-    let scratch = Scratch::create()
-        .map_err(|error| Cause::of_scratch(&error).unwrap_or_else(|| other(error.to_string())))?;
-    let guards =
-        proc_guards(rustix::process::geteuid().is_root()).map_err(|error| other(error.to_string()))?;
+    let scratch =
+        Scratch::create().map_err(|error| Cause::of_scratch(&error).unwrap_or_else(|| unmade(&error)))?;
+    let guards = proc_guards(rustix::process::geteuid().is_root()).map_err(refused)?;
     let confinement = Confinement {
         files: FileSets::default(),
         nodes: BTreeMap::new(),
@@ -91,16 +96,16 @@ fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
         working_directory: AbsPath::root(),
     };
     let setting = Setting {
-        hidden_file: &scratch.hidden_file().map_err(|error| other(error.to_string()))?,
-        hidden_directory: &scratch.hidden_directory().map_err(|error| other(error.to_string()))?,
+        hidden_file: &scratch.hidden_file().map_err(|error| unmade(&error))?,
+        hidden_directory: &scratch.hidden_directory().map_err(|error| unmade(&error))?,
         working_directory: &confinement.working_directory,
         proc_read_only: &guards.read_only,
         proc_hidden: &guards.hidden,
         variables: &[],
     };
-    let arguments =
-        arguments(&Mounts::plan(&confinement), &setting).map_err(|error| other(error.to_string()))?;
-    let (mut said, stderr) = std::io::pipe().map_err(|error| other(error.to_string()))?;
+    let planned = arguments(&Mounts::plan(&confinement), &setting);
+    let arguments = planned.map_err(|error| Cause::Other(error.to_string()))?;
+    let (mut said, stderr) = std::io::pipe().map_err(refused)?;
     let ended = run(bwrap, &arguments, &filter, stderr.into());
     let mut text = Vec::new();
     if matches!(ended, Ok(Ended::Exit(0))) {
@@ -108,6 +113,17 @@ fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
     }
     let _ = said.read_to_end(&mut text);
     Err(Cause::find(&String::from_utf8_lossy(&text), &ended, &Facts::gather(version)))
+}
+
+fn refused(error: std::io::Error) -> Cause {
+    Cause::of_system(&error.to_string(), &error)
+}
+
+fn unmade(error: &ScratchError) -> Cause {
+    match error {
+        ScratchError::System { error: system, .. } => Cause::of_system(&error.to_string(), system),
+        _ => Cause::Other(error.to_string()),
+    }
 }
 
 fn run(bwrap: &Program, arguments: &[Vec<u8>], filter: &[u8], stderr: Stdio) -> Result<Ended, LaunchError> {

@@ -1,8 +1,8 @@
 //! One command to run: what, where, with what.
 
-use crate::error::Error;
+use crate::error::{Error, system};
 use crate::outside::UnsandboxedReason;
-use palisade_bwrap::linux::Program;
+use palisade_bwrap::linux::{Program, ProgramError};
 use palisade_policy::{AbsPath, FileSets};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -39,7 +39,8 @@ pub struct Request {
     pub root: PathBuf,
     /// Where it starts; the root when `None`.
     pub working_directory: Option<PathBuf>,
-    /// The variables it inherits. Those that lead to the proxy, `TMPDIR` and `PWD` are set over them.
+    /// The variables it inherits. Those that lead to the proxy, `TMPDIR` (with what says the same to some programs) and
+    /// `PWD` are set over them.
     pub variables: Vec<(OsString, OsString)>,
     /// Standard input, output and error.
     pub streams: [Stream; 3],
@@ -83,14 +84,17 @@ impl Request {
 /// A command's root, real.
 pub(crate) fn real_root(path: &Path) -> Result<AbsPath, Error> {
     let root = real_directory("the root", path)?;
-    if root.is_root() {
-        return Err(Error::Directory {
-            what: "the root",
-            path: path.to_owned(),
-            reason: "would make the whole file system writable; name a project's directory".into(),
-        });
-    }
-    Ok(root)
+    let is = |places: &[&[u8]]| places.contains(&root.as_bytes());
+    let is_below = |places: &[&[u8]]| places.iter().any(|place| root.as_bytes().starts_with(place));
+    let would = if root.is_root() {
+        "would make the whole file system writable"
+    } else if is(&[b"/proc", b"/sys", b"/dev"]) || is_below(&[b"/proc/", b"/sys/"]) {
+        "would open what belongs to the whole machine"
+    } else {
+        return Ok(root);
+    };
+    let reason = format!("{would}; name a project's directory");
+    Err(Error::Directory { what: "the root", path: path.to_owned(), reason })
 }
 
 fn real_directory(what: &'static str, path: &Path) -> Result<AbsPath, Error> {
@@ -141,7 +145,7 @@ fn shell(
         Ok(bash) => (bash, &["--norc", "--noprofile"]),
         Err(_) => match find("sh") {
             Ok(sh) => (sh, &[]),
-            Err(error) => return Err(Error::ProgramNotFound(error.to_string())),
+            Err(error) => return Err(not_found(&error)),
         },
     };
     let program = path.as_path().as_os_str().to_owned();
@@ -151,6 +155,13 @@ fn shell(
     // A line may begin with a dash: it is no option of the shell's.
     argv.extend(["-c".into(), "--".into(), line.to_owned()]);
     Ok((program, argv))
+}
+
+fn not_found(error: &ProgramError) -> Error {
+    match error {
+        ProgramError::Shortage { error, .. } => system("looking for the shell")((*error).into()),
+        _ => Error::ProgramNotFound(error.to_string()),
+    }
 }
 
 /// As `execvp` looks a program up, on the host: the sandbox shows the same tree. What is hidden there cannot be

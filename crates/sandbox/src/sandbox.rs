@@ -17,8 +17,8 @@ use crate::resolve::{Places, Resolved, resolve};
 use crate::scratch::{CommandDirectory, Scratch};
 use crate::shared::Shared;
 use crate::streams::{Pipes, refuse_ways_around};
-use palisade_bwrap::linux::{Build, Entry, Held, LaunchError, Start, Started, start};
-use palisade_policy::{Confinement, Policy};
+use palisade_bwrap::linux::{Build, Entry, Expected, Held, LaunchError, Start, Started, start};
+use palisade_policy::{AbsPath, Access, Confinement, Effect, Policy};
 use palisade_proxy::{Listeners, Proxy};
 use std::ffi::OsString;
 use std::io;
@@ -55,7 +55,7 @@ impl Sandbox {
     /// Finds what a launch needs. Whether the sandbox works here shows with the first command, or by
     /// [`probe`](crate::probe()).
     pub fn create(options: Options) -> Result<Self, Error> {
-        let shared = Arc::new(Shared::create(options)?);
+        let shared = Arc::new(Shared::create(options).map_err(Error::or_shortage)?);
         let also = Arc::clone(&shared);
         shared.launcher.later(move || {
             let _ = (also.warden(), also.guards());
@@ -92,7 +92,7 @@ impl Sandbox {
                 let reason = UnsandboxedReason::Unavailable(cause);
                 Ok(Prepared::outside(request, reason, self.shared.policy()))
             }
-            prepared => prepared,
+            prepared => prepared.map_err(Error::or_shortage),
         }
     }
 
@@ -111,17 +111,22 @@ impl Sandbox {
         for warning in &warnings {
             tracing::warn!("{warning}");
         }
+        refuse_hidden(&places.working_directory, &confinement)?;
         let mut plan = Plan::new(&self.shared, &policy, request, &confinement, &temporary)?;
-        let expected = std::mem::take(&mut plan.expected);
+        let expected = (!confinement.files_disabled).then(|| std::mem::take(&mut plan.expected));
         let (mut held, listen) = match self.build(started, plan).await? {
             Ok(built) => built,
             Err(error) => return Err(self.explain(error).await),
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
+        let held = match verified(held, expected).await? {
+            Ok(held) => held,
+            Err(error) => return Err(self.explain(error).await),
+        };
         let shared = Arc::clone(&self.shared);
         let ignored = Ignored::of(&policy.ignore_violations, &request.command);
         let (walls, output) = (Walls { proxy, confinement, ignored }, pipes.outer);
-        Ok(Inside { held, expected, walls, covers, temporary, shared, output, warnings }.into())
+        Ok(Inside { held, walls, covers, temporary, shared, output, warnings }.into())
     }
 
     /// The policy resolved for `request` as it would be now: every path of a rule real, what Palisade protects of
@@ -185,10 +190,8 @@ impl Sandbox {
     ) -> Result<Result<(Held, Listen), LaunchError>, Error> {
         let shared = Arc::clone(&self.shared);
         let job = move || {
-            let filter = shared
-                .filter(plan.unix_sockets)
-                .as_ref()
-                .map_err(|cause| Error::Unavailable(cause.clone()))?;
+            let filter =
+                shared.filter(plan.unix_sockets).as_ref().map_err(|cause| Error::from(cause.clone()))?;
             let started = started.recv().map_err(|_| Launcher::has_ended())?;
             let held = started.and_then(|started| {
                 started.build(Build {
@@ -206,11 +209,20 @@ impl Sandbox {
         built
     }
 
-    /// A launch that failed may be one that can never succeed here: find out, and say what to do.
+    /// A launch that failed may be one that can never succeed here: find out, and say what to do. Not where it is the
+    /// files of this very command that it failed for: whoever changes them must not make the sandbox unavailable.
     async fn explain(&self, error: LaunchError) -> Error {
+        use LaunchError::{Changed, Mount, TooManyWords};
+        let error = match Error::Launch(error).or_shortage() {
+            Error::Launch(error) => error,
+            shortage => return shortage,
+        };
+        if matches!(error, Changed(_) | Mount { .. } | TooManyWords(_)) {
+            return Error::Launch(error);
+        }
         let answer = tokio::task::spawn_blocking(probe).await;
         match answer.ok().and_then(|probe| probe.cause) {
-            Some(cause) => Error::Unavailable(cause),
+            Some(cause) => cause.into(),
             None => Error::Launch(error),
         }
     }
@@ -239,6 +251,29 @@ impl Sandbox {
         Proxy::start(listeners, self.shared.network(), Arc::clone(&self.shared.lookup))
             .map_err(system("starting the proxy"))
     }
+}
+
+/// The same, once it is certain that what is mounted is what was resolved, where that is known.
+async fn verified(held: Held, expected: Option<Vec<Expected>>) -> Result<Result<Held, LaunchError>, Error> {
+    let verify = move || held.verify(expected.as_deref()).map(|()| held);
+    tokio::task::spawn_blocking(verify).await.map_err(|error| system("looking at the sandbox")(error.into()))
+}
+
+/// A command cannot start in a directory that it may not enter. (It may enter a hidden one in which something is to be
+/// seen.)
+fn refuse_hidden(working_directory: &AbsPath, confinement: &Confinement) -> Result<(), Error> {
+    let is_seen = |path: &AbsPath| confinement.files.judge(Access::Read, path).effect == Effect::Allow;
+    let verdict = confinement.files.judge(Access::Read, working_directory);
+    let mut below = confinement.nodes.keys().filter(|path| working_directory.covers(path));
+    if confinement.files_disabled || verdict.effect == Effect::Allow || below.any(is_seen) {
+        return Ok(());
+    }
+    let by = verdict.rule.map(|rule| format!(" by {}", rule.origin)).unwrap_or_default();
+    Err(Error::Directory {
+        what: "the working directory",
+        path: working_directory.as_path().to_owned(),
+        reason: format!("is hidden{by}; start somewhere else"),
+    })
 }
 
 /// Removes what killed hosts left behind. It happens while the first command runs, not before it.

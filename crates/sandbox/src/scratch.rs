@@ -77,7 +77,7 @@ const MOST_ATTEMPTS: usize = 100;
 #[derive(Debug, thiserror::Error)]
 pub enum ScratchError {
     /// The system refused.
-    #[error("{doing} {path}: {error}")]
+    #[error("{doing} {path}: {error}; Palisade needs a /tmp with some room that it may write")]
     System {
         /// What was being done.
         doing: &'static str,

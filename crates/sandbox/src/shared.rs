@@ -50,11 +50,12 @@ impl Drop for Shared {
 
 impl Shared {
     pub(crate) fn create(options: Options) -> Result<Self, Error> {
+        refuse_two_users()?;
         let launcher = Launcher::start()?;
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
         let bwrap = probe::find_bubblewrap(&options.policy, &roots).map(Arc::new);
         if let (Err(cause), true) = (&bwrap, options.policy.fail_if_unavailable) {
-            return Err(Error::Unavailable(cause.clone()));
+            return Err(cause.clone().into());
         }
         let scratch = Scratch::create().map_err(|error| match Cause::of_scratch(&error) {
             Some(cause) => Error::Unavailable(cause),
@@ -86,7 +87,7 @@ impl Shared {
     }
 
     pub(crate) fn bubblewrap(&self) -> Result<&Arc<Program>, Error> {
-        self.bwrap.as_ref().map_err(|cause| Error::Unavailable(cause.clone()))
+        self.bwrap.as_ref().map_err(|cause| cause.clone().into())
     }
 
     /// The rules in force at this moment.
@@ -121,6 +122,14 @@ impl Shared {
             reason: "it would let the command replace the bubblewrap that confines it".into(),
         })
     }
+}
+
+fn refuse_two_users() -> Result<(), Error> {
+    let (real, effective) = (rustix::process::getuid(), rustix::process::geteuid());
+    if real == effective {
+        return Ok(());
+    }
+    Err(Error::TwoUsers { real: real.as_raw(), effective: effective.as_raw() })
 }
 
 /// The same error for one more command.

@@ -15,7 +15,7 @@
 //! What this does not do: below `/dev` and `/proc`, of which the sandbox has its own, bubblewrap mounts, since it can
 //! still reach the host's. [`Mounts::split`] says who does what.
 
-use super::launch::{LaunchError, failed};
+use super::error::{LaunchError, failed};
 use super::sys::{self, Change, Progress, Source, Step, What, Work};
 use super::verify::mount_points;
 use crate::mounts::{Mount, Mounts, prefixes};

@@ -1,7 +1,7 @@
 //! What a launch passes to bubblewrap through descriptors: pipes, sockets, files in memory. What they carry is the
 //! launch's business.
 
-use super::launch::{LaunchError, failed};
+use super::error::{LaunchError, failed};
 use nix::sys::socket::MsgFlags;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{MemfdFlags, Mode, OFlags};

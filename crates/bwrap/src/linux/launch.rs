@@ -18,6 +18,7 @@
 use super::attach::{Attachments, attach};
 use super::channels::{block_pipe, fill, memory_file, send, stream_pair, wait_readable};
 use super::entry::{Entry, command_block, is_variable_name};
+use super::error::{LaunchError, SET_UP_TIME, failed};
 use super::listeners::bind_inside;
 use super::program::Program;
 use super::sys::{self, Signals};
@@ -36,10 +37,6 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// How long bubblewrap may take to say that its namespaces are made. It needs milliseconds; a machine under
-/// heavy load may need seconds.
-const SET_UP_TIME: Duration = Duration::from_secs(60);
 
 /// Exit status of an entry that could not do its work. The command itself may end with it too.
 pub(super) const ENTRY_FAILED: i32 = 125;
@@ -78,52 +75,6 @@ pub struct Build<'a> {
     pub variables: &'a [(Vec<u8>, Vec<u8>)],
     /// Where to listen inside the sandbox's network namespace.
     pub listen: &'a [SocketAddr],
-}
-
-/// Why a launch failed. Nothing of it is left running.
-#[derive(Debug, thiserror::Error)]
-pub enum LaunchError {
-    /// A descriptor, a process or a memory file could not be had.
-    #[error("{doing}: {error}")]
-    System {
-        /// What was being done.
-        doing: &'static str,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// bubblewrap ended before the command started. What it said is on the command's standard error.
-    #[error("bubblewrap could not build the sandbox (status {0}); its own message stands above")]
-    Ended(i32),
-    /// bubblewrap did not get ready in time.
-    #[error("bubblewrap was not ready after {} seconds", SET_UP_TIME.as_secs())]
-    TimedOut,
-    /// What bubblewrap wrote about itself was not understood.
-    #[error("bubblewrap's status was not understood: {0:?}")]
-    Status(String),
-    /// Without an entry the words of the command are arguments of bubblewrap's.
-    #[error(
-        "the command's {0} words, its variables and the file rules together are more than the \
-         {MOST_ARGUMENTS} arguments that bubblewrap takes"
-    )]
-    TooManyWords(usize),
-    /// The kernel refused one of the sandbox's mounts.
-    #[error("{at} cannot be mounted in the sandbox: {error}")]
-    Mount {
-        /// Where.
-        at: palisade_policy::AbsPath,
-        /// What the kernel said.
-        error: io::Error,
-    },
-    /// Somebody changed what is mounted while it was being mounted.
-    #[error("the files changed while the sandbox was being built ({0}); run the command again")]
-    Changed(String),
-    /// The sandbox's namespaces cannot be entered from outside.
-    #[error("the sandbox's network namespace cannot be entered from outside: {0}")]
-    Namespaces(io::Error),
-}
-
-pub(super) fn failed(doing: &'static str) -> impl Fn(io::Error) -> LaunchError {
-    move |error| LaunchError::System { doing, error }
 }
 
 /// A bubblewrap that waits for its arguments. Dropped, it ends without having done anything.
@@ -245,7 +196,8 @@ impl Started {
         send(arguments, &nul_ended(build.arguments))?;
         running.init = rustix::process::pidfd_open(running.find_init()?, PidfdFlags::empty())
             .map_err(|error| failed("opening the sandbox's first process")(error.into()))?;
-        let listeners = bind_inside(running.init_pid, build.listen).map_err(LaunchError::Namespaces)?;
+        let listeners =
+            bind_inside(running.init_pid, build.listen).map_err(|error| running.why_unreachable(error))?;
         let held = Held { running, listeners, release, block };
         build.attachments.map_or(Ok(()), |attachments| held.attach(attachments))?;
         Ok(held)
@@ -266,13 +218,15 @@ impl Held {
 
     /// Waits until bubblewrap has mounted its part, and adds the rest.
     fn attach(&self, attachments: &Attachments) -> Result<(), LaunchError> {
-        self.wait_until_built().map_err(failed("waiting for the sandbox to be built"))?;
+        self.wait_until_built()?;
         attach(self.running.init_pid, attachments)
     }
 
-    /// Waits until everything is mounted, and makes sure that it is what was planned. Blocks for some milliseconds.
-    pub fn verify(&self, expected: &[Expected]) -> Result<(), LaunchError> {
-        self.wait_until_built().map_err(failed("waiting for the sandbox to be built"))?;
+    /// Waits until everything is mounted, and makes sure that it is what was planned, where something was. Blocks for
+    /// some milliseconds.
+    pub fn verify(&self, expected: Option<&[Expected]>) -> Result<(), LaunchError> {
+        self.wait_until_built()?;
+        let Some(expected) = expected else { return Ok(()) };
         match verify::difference(self.running.init_pid, expected) {
             Ok(None) => Ok(()),
             Ok(Some(difference)) => Err(LaunchError::Changed(difference)),
@@ -281,20 +235,29 @@ impl Held {
     }
 
     /// bubblewrap tells nobody that it has mounted everything, but then it reads from the block descriptor.
-    fn wait_until_built(&self) -> io::Result<()> {
+    fn wait_until_built(&self) -> Result<(), LaunchError> {
         const A_MOMENT: Duration = Duration::from_micros(200);
+        let doing = failed("waiting for the sandbox to be built");
         let waits = format!("{} {:#x} ", nix::libc::SYS_read, self.block);
         let place = format!("/proc/{}/syscall", self.running.init_pid);
         let deadline = Instant::now() + SET_UP_TIME;
-        while !std::fs::read_to_string(&place)?.starts_with(&waits) {
-            if wait_readable(self.running.handle.as_fd(), Instant::now() + A_MOMENT)? {
-                return Err(io::Error::other("bubblewrap has ended; its own message stands above"));
+        loop {
+            let seen = std::fs::read_to_string(&place);
+            if seen.as_ref().is_ok_and(|call| call.starts_with(&waits)) {
+                return Ok(());
             }
-            if Instant::now() > deadline {
-                return Err(io::ErrorKind::TimedOut.into());
+            // The process inside is gone a moment before bubblewrap itself is.
+            let is_gone = seen.as_ref().is_err_and(is_of_the_dead);
+            let until = if is_gone { deadline } else { Instant::now() + A_MOMENT };
+            if wait_readable(self.running.handle.as_fd(), until).map_err(&doing)? {
+                return Err(LaunchError::Ended(self.running.exit_code()));
+            }
+            match seen {
+                _ if Instant::now() > deadline => return Err(LaunchError::TimedOut),
+                Err(error) if !is_gone => return Err(doing(error)),
+                _ => {}
             }
         }
-        Ok(())
     }
 
     /// Lets the command start.
@@ -366,6 +329,30 @@ impl Running {
         }
     }
 
+    /// Why the namespaces could not be entered: perhaps they are gone, since bubblewrap could not go on.
+    fn why_unreachable(&self, error: io::Error) -> LaunchError {
+        const UNTIL_IT_IS_SEEN: Duration = Duration::from_secs(5);
+        // The namespaces go a moment before their process is seen to have ended, and bubblewrap follows.
+        let wait = if is_of_the_dead(&error) { UNTIL_IT_IS_SEEN } else { Duration::ZERO };
+        let has_ended = |process: &OwnedFd, wait| wait_readable(process.as_fd(), Instant::now() + wait);
+        match has_ended(&self.init, wait)
+            .and_then(|ended| Ok(ended && has_ended(&self.handle, UNTIL_IT_IS_SEEN)?))
+        {
+            Ok(true) => LaunchError::Ended(self.exit_code()),
+            _ => LaunchError::Namespaces(error),
+        }
+    }
+
+    /// How bubblewrap, which has ended, did so; -1 when that is not known.
+    fn exit_code(&self) -> i32 {
+        use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+        let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        match waitid(Id::Pid(self.group()), look) {
+            Ok(WaitStatus::Exited(_, code)) => code,
+            _ => -1,
+        }
+    }
+
     /// Turns readable when the command has ended.
     pub fn ended(&self) -> BorrowedFd<'_> {
         self.handle.as_fd()
@@ -431,9 +418,7 @@ impl Running {
         let pid = self.init_pid;
         let children = match std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {
             Ok(children) => children,
-            Err(error) if matches!(error.raw_os_error(), Some(nix::libc::ENOENT | nix::libc::ESRCH)) => {
-                return Ok(None);
-            }
+            Err(error) if is_of_the_dead(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
         Ok(children.split_ascii_whitespace().next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw))
@@ -496,6 +481,11 @@ impl Drop for Running {
             let _ = wait_readable(self.init.as_fd(), Instant::now() + SET_UP_TIME);
         }
     }
+}
+
+/// What reading a file of a process in `/proc` fails with when the process is gone.
+fn is_of_the_dead(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(nix::libc::ENOENT | nix::libc::ESRCH))
 }
 
 /// The command as the entry reads it.

@@ -7,6 +7,7 @@
 
 use palisade_policy::AbsPath;
 use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -39,6 +40,35 @@ pub enum ProgramError {
         /// Each candidate with what is wrong with it.
         passed_over: Vec<String>,
     },
+    /// A limit kept the program from being looked at, so that nothing can be said about it.
+    #[error("{path}: {error}")]
+    Shortage {
+        /// The candidate.
+        path: String,
+        /// What the system said.
+        error: Errno,
+    },
+}
+
+/// Why a candidate does not count.
+enum Refusal {
+    Because(String),
+    Shortage(Errno),
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Refusal::Because(reason)
+    }
+}
+
+impl From<Errno> for Refusal {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM => Refusal::Shortage(error),
+            _ => Refusal::Because(error.to_string()),
+        }
+    }
 }
 
 impl Program {
@@ -57,7 +87,10 @@ impl Program {
             match Self::open(&candidate, &is_writable) {
                 Ok(Some(program)) => return Ok(program),
                 Ok(None) => {}
-                Err(reason) => {
+                Err(Refusal::Shortage(error)) => {
+                    return Err(ProgramError::Shortage { path: candidate.display().to_string(), error });
+                }
+                Err(Refusal::Because(reason)) => {
                     let note = format!("{} ({reason})", candidate.display());
                     if !passed_over.contains(&note) {
                         passed_over.push(note);
@@ -78,7 +111,8 @@ impl Program {
         match Self::open(path.as_path(), is_writable) {
             Ok(Some(program)) => Ok(program),
             Ok(None) => Err(ProgramError::Missing { name: path.to_string() }),
-            Err(reason) => {
+            Err(Refusal::Shortage(error)) => Err(ProgramError::Shortage { path: path.to_string(), error }),
+            Err(Refusal::Because(reason)) => {
                 let passed_over = vec![format!("{path} ({reason})")];
                 Err(ProgramError::Untrusted { name: path.to_string(), passed_over })
             }
@@ -95,18 +129,18 @@ impl Program {
         PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
 
-    fn open(candidate: &Path, is_writable: impl Fn(&AbsPath) -> bool) -> Result<Option<Self>, String> {
+    fn open(candidate: &Path, is_writable: impl Fn(&AbsPath) -> bool) -> Result<Option<Self>, Refusal> {
         let Ok(real) = std::fs::canonicalize(candidate) else { return Ok(None) };
         let path = AbsPath::try_from(real.as_path()).map_err(|error| error.to_string())?;
         if is_writable(&path) {
-            return Err("a confined command may write it".into());
+            return Err(Refusal::Because("a confined command may write it".into()));
         }
         for directory in path.ancestors().skip(1) {
-            let handle = open_path(directory.as_path(), OFlags::DIRECTORY).map_err(|e| e.to_string())?;
+            let handle = open_path(directory.as_path(), OFlags::DIRECTORY)?;
             refuse_if_others_write(handle.as_fd(), &directory)?;
         }
-        let file = open_path(path.as_path(), OFlags::empty()).map_err(|error| error.to_string())?;
-        let stat = rustix::fs::fstat(&file).map_err(|error| error.to_string())?;
+        let file = open_path(path.as_path(), OFlags::empty())?;
+        let stat = rustix::fs::fstat(&file)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Ok(None);
         }

@@ -66,6 +66,7 @@ pub(super) fn prepare_child(
         nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         notify(warden, Notice { launch, group: nix::unistd::getpid().as_raw() })?;
         hear_of_children();
+        drop_ambient_capabilities();
         block_only(match signals {
             Signals::ForBoth => &[],
             Signals::ForTheCommand => &FOR_THE_COMMAND,
@@ -81,6 +82,13 @@ pub(super) fn prepare_child(
 fn hear_of_children() {
     // SAFETY: a disposition without a handler.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
+/// bubblewrap refuses to run with capabilities as anybody but root. Those that a service manager or a container gives
+/// its programs would pass to it.
+fn drop_ambient_capabilities() {
+    // SAFETY: PR_CAP_AMBIENT takes integers and touches no memory. Before Linux 4.3 there are none to drop.
+    unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
 }
 
 /// Blocks `signals` and nothing else, whatever this process blocks for itself.

@@ -9,7 +9,7 @@
 use crate::mounts::prefixes;
 use palisade_policy::AbsPath;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, openat2, statat};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 
 /// One planned mount.
@@ -56,10 +56,10 @@ impl Identity {
     }
 }
 
-/// The mounts of process `pid`, by where they are: whether the topmost one can be written.
+/// The mounts of process `pid` that can be seen, by where they are: whether each can be written.
 fn mounts_of(pid: u32) -> io::Result<BTreeMap<Vec<u8>, bool>> {
     let table = std::fs::read(format!("/proc/{pid}/mountinfo"))?;
-    Ok(table.split(|&byte| byte == b'\n').filter_map(mount_in).collect())
+    Ok(seen(&table.split(|&byte| byte == b'\n').filter_map(Mounted::read).collect::<Vec<_>>()))
 }
 
 /// Where process `pid` has something mounted.
@@ -67,11 +67,46 @@ pub(super) fn mount_points(pid: u32) -> io::Result<BTreeSet<AbsPath>> {
     Ok(mounts_of(pid)?.into_keys().filter_map(|at| AbsPath::new(at).ok()).collect())
 }
 
-/// Mount point and whether it is writable, from one line of `mountinfo`.
-fn mount_in(line: &[u8]) -> Option<(Vec<u8>, bool)> {
-    let mut fields = line.split(|&byte| byte == b' ').skip(4);
-    let (at, options) = (fields.next()?, fields.next()?);
-    Some((unescaped(at), options.split(|&byte| byte == b',').any(|option| option == b"rw")))
+/// One line of `mountinfo`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mounted {
+    id: u64,
+    /// The mount that it stands in.
+    parent: u64,
+    at: Vec<u8>,
+    is_writable: bool,
+}
+
+impl Mounted {
+    fn read(line: &[u8]) -> Option<Self> {
+        let mut fields = line.split(|&byte| byte == b' ');
+        let mut number = || str::from_utf8(fields.next()?).ok()?.parse().ok();
+        let (id, parent) = (number()?, number()?);
+        let mut fields = fields.skip(2);
+        let (at, options) = (fields.next()?, fields.next()?);
+        let is_writable = options.split(|&byte| byte == b',').any(|option| option == b"rw");
+        Some(Mounted { id, parent, at: unescaped(at), is_writable })
+    }
+}
+
+/// Those that another does not cover: what was mounted below a directory before something else was mounted at that very
+/// directory stays in the table, as it was, and nobody can reach it.
+fn seen(all: &[Mounted]) -> BTreeMap<Vec<u8>, bool> {
+    let by_id: HashMap<u64, &Mounted> = all.iter().map(|mount| (mount.id, mount)).collect();
+    let places: HashSet<(u64, &[u8])> = all.iter().map(|mount| (mount.parent, mount.at.as_slice())).collect();
+    let is_covered = |mount: &Mounted| {
+        let Ok(at) = AbsPath::new(mount.at.clone()) else { return false };
+        prefixes(&at).any(|above| above != mount.at && places.contains(&(mount.parent, above)))
+    };
+    let is_seen = |mount: &&Mounted| {
+        // No chain of parents is longer than the table.
+        let chain = std::iter::successors(Some(*mount), |mount| {
+            by_id.get(&mount.parent).copied().filter(|parent| parent.id != mount.id)
+        });
+        !chain.take(all.len()).any(is_covered)
+    };
+    // Of several at one place the last is on top.
+    all.iter().filter(is_seen).map(|mount| (mount.at.clone(), mount.is_writable)).collect()
 }
 
 /// White space and backslashes stand as three octal digits.
@@ -138,10 +173,39 @@ mod tests {
     #[test]
     fn lines_of_the_mount_table_are_read() {
         let line = br"40 29 254:0 /tmp/a\040b /tmp/a\040b\134\012 rw,relatime master:1 - ext4 /dev/vda rw";
-        assert_eq!(mount_in(line), Some((b"/tmp/a b\\\n".to_vec(), true)));
-        assert_eq!(mount_in(b"40 29 254:0 / /x ro,nosuid - ext4 /dev/vda rw"), Some((b"/x".to_vec(), false)));
-        assert_eq!(mount_in(b""), None);
+        let mounted =
+            |id, parent, at: &[u8], is_writable| Some(Mounted { id, parent, at: at.to_vec(), is_writable });
+        assert_eq!(Mounted::read(line), mounted(40, 29, b"/tmp/a b\\\n", true));
+        let line = b"40 29 254:0 / /x ro,nosuid - ext4 /dev/vda rw";
+        assert_eq!(Mounted::read(line), mounted(40, 29, b"/x", false));
+        assert_eq!(Mounted::read(b""), None);
         assert_eq!(unescaped(br"\9\04"), br"\9\04");
+    }
+
+    #[test]
+    fn what_is_mounted_over_is_not_seen() {
+        let mount = |id, parent, at: &str, is_writable| Mounted { id, parent, at: at.into(), is_writable };
+        let table = [
+            mount(1, 0, "/", false),
+            mount(2, 1, "/sys", false),
+            mount(3, 2, "/sys/fs/cgroup", true),
+            mount(4, 3, "/sys/fs/cgroup/deep", true),
+            mount(5, 1, "/a/b", true),
+            mount(6, 1, "/ab", true),
+            // Over `/sys` itself, over what holds `/a/b`, and one on top of another.
+            mount(7, 2, "/sys", false),
+            mount(8, 1, "/a", false),
+            mount(9, 1, "/top", true),
+            mount(10, 9, "/top", false),
+            mount(11, 10, "/top/below", true),
+            mount(12, 8, "/a/b", true),
+        ];
+        let expected = [("/", false), ("/a", false), ("/a/b", true), ("/ab", true), ("/sys", false)];
+        let expected = expected.into_iter().chain([("/top", false), ("/top/below", true)]);
+        assert_eq!(seen(&table), expected.map(|(at, is)| (at.into(), is)).collect());
+        let without = |id| table.iter().filter(|mount| mount.id != id).cloned().collect::<Vec<_>>();
+        assert!(seen(&without(7)).contains_key(&b"/sys/fs/cgroup/deep"[..]));
+        assert!(!seen(&without(12)).contains_key(&b"/a/b"[..]));
     }
 
     #[test]

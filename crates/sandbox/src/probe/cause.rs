@@ -2,6 +2,7 @@
 //! says what to do about it.
 
 use crate::scratch::ScratchError;
+use crate::shortage::Shortage;
 use palisade_bwrap::linux::{Ended, LaunchError};
 use std::path::Path;
 
@@ -86,6 +87,14 @@ pub enum Cause {
         "the sandbox's namespaces cannot be entered from outside, so no network could be offered in it: {0}"
     )]
     Unreachable(String),
+    /// A limit is used up, so that nothing can be said about the sandbox.
+    #[error("{failed}; {shortage}")]
+    Shortage {
+        /// What failed, and what the system said.
+        failed: String,
+        /// What is short.
+        shortage: Shortage,
+    },
     /// Something else.
     #[error("{0}")]
     Other(String),
@@ -124,16 +133,41 @@ impl Cause {
     /// Why the directory for masks and temporary files could not be made: in a sandbox nobody may write outside the
     /// root.
     pub(crate) fn of_scratch(error: &ScratchError) -> Option<Self> {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        let ScratchError::System { error: said, .. } = error else { return None };
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        is_confined(&status).then(|| Cause::Confined(error.to_string()))
+        let is_refused = matches!(said.kind(), PermissionDenied | ReadOnlyFilesystem);
+        (is_refused && is_confined(&status)).then(|| Cause::Confined(error.to_string()))
+    }
+
+    /// The limit that `error` is the reason of, if one is.
+    fn of_shortage(failed: &str, error: &std::io::Error) -> Option<Self> {
+        Some(Cause::Shortage { failed: failed.into(), shortage: Shortage::of(error)? })
+    }
+
+    /// What the system refused while something was done that is always done.
+    pub(super) fn of_system(failed: &str, error: &std::io::Error) -> Self {
+        Self::of_shortage(failed, error).unwrap_or_else(|| Cause::Other(failed.into()))
     }
 
     /// The cause, from what bubblewrap said on standard error, how it ended, and the machine's facts.
     pub(super) fn find(said: &str, ended: &Result<Ended, LaunchError>, facts: &Facts) -> Self {
-        if let Err(LaunchError::Namespaces(error)) = ended {
-            return Cause::Unreachable(error.to_string());
-        }
         let said = said.trim();
+        if let Some(shortage) = Shortage::said(said) {
+            return Cause::Shortage { failed: said.into(), shortage };
+        }
+        match ended {
+            Err(LaunchError::Namespaces(error)) => {
+                let failed = error.to_string();
+                return Self::of_shortage(&failed, error).unwrap_or(Cause::Unreachable(failed));
+            }
+            Err(failed @ LaunchError::System { error, .. }) => {
+                if let Some(cause) = Self::of_shortage(&failed.to_string(), error) {
+                    return cause;
+                }
+            }
+            _ => {}
+        }
         let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
         if says(&["setuid"]) {
             return Cause::SetUid;
