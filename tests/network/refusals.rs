@@ -69,6 +69,30 @@ fn denied_beats_allowed() {
     assert_eq!(origin.requests(), [""; 0]);
 }
 
+/// The command connects to an address, and nobody can tell by which name it found that.
+#[test]
+fn a_denied_name_is_not_reached_by_the_address_that_it_leads_to() {
+    let Some(project) = Project::where_it_works() else { return };
+    for (denied, name) in
+        [("localhost", "localhost"), ("*.localhost", "a.localhost"), ("b.localhost", "b.localhost")]
+    {
+        let origin = Origin::start();
+        let (address, port) = (origin.address().to_string(), origin.port());
+        let line = format!(
+            "curl -sS http://{name}:{port}/; curl -sS --noproxy '*' http://{name}:{port}/;
+             curl -sS --noproxy '' http://{name}:{port}/; curl -sS --noproxy '*' http://{address}/"
+        );
+        for allowed in [address.clone(), format!("localhost:{port}")] {
+            allowing(&project, &[&allowed]).options(["--deny-host", denied]).line(&line);
+            assert_eq!(origin.requests(), [""; 0], "{allowed} {denied}");
+        }
+        // The proxy is told the name, and the address itself is not denied.
+        let run = allowing(&project, &[&address]).options(["--deny-host", denied]);
+        let run = run.line(format!("curl -sS http://{address}/proxied")).ok();
+        assert_eq!(run.stdout, "origin-ok /proxied\n", "{denied}: {run:?}");
+    }
+}
+
 #[test]
 fn a_port_in_a_rule_allows_that_port_only() {
     let Some(project) = Project::where_it_works() else { return };

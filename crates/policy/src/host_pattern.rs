@@ -151,12 +151,17 @@ impl HostPattern {
     }
 
     /// Whether all that the pattern matches is `localhost` or below it.
-    pub(crate) fn is_localhost(&self) -> bool {
+    pub fn is_localhost(&self) -> bool {
         match &self.hosts {
             Hosts::Any => false,
             Hosts::Exact(host) => host.is_localhost(),
             Hosts::Below(after) | Hosts::OneLabel(_, after) => after.ends_with(".localhost"),
         }
+    }
+
+    /// Whether the pattern matches `localhost` or a name below it, on `port`.
+    pub(crate) fn may_match_localhost(&self, port: u16) -> bool {
+        (self.is_localhost() || self.hosts == Hosts::Any) && self.port.is_none_or(|own| own == port)
     }
 
     /// The one port that the pattern is limited to.

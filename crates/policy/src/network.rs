@@ -6,7 +6,7 @@
 
 use crate::address::carried_ipv4;
 use crate::{AddressClass, Endpoint, Host, HostPattern, LocalAddresses, Origin};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// One entry of a host list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +87,10 @@ impl NetworkPolicy {
     ///
     /// A deny of an IPv4 address also denies the IPv6 addresses that carry it, in whatever form; an allow
     /// covers the address as it is written.
+    ///
+    /// `localhost`, the names below it, and the addresses they lead to mean the same servers. Hence, where no rule
+    /// speaks of the endpoint itself, an allowed `127.0.0.1` or `[::1]` lets these names through as well, and
+    /// `localhost:3000` all of them on that port.
     pub fn judge(&self, endpoint: &Endpoint) -> HostVerdict<'_> {
         self.lists().judge(endpoint)
     }
@@ -97,7 +101,8 @@ impl NetworkPolicy {
     /// must reach nothing local. Hence an address of a class other than [`AddressClass::Elsewhere`] passes
     /// only when the allow list names that very address (and port), or when it is a loopback address, the
     /// host is `localhost` or below it, and a rule lets it through that speaks of those alone: `*` opens no
-    /// port of this machine. An address that a deny rule names never passes, nor does one that carries it.
+    /// port of this machine. Where `localhost` is allowed on one port, its addresses pass there under whichever of
+    /// their names they were asked for. An address that a deny rule names never passes, nor does one that carries it.
     pub fn vet(
         &self,
         endpoint: &Endpoint,
@@ -105,6 +110,14 @@ impl NetworkPolicy {
         own: &LocalAddresses,
     ) -> Result<Vec<Dialable>, VetError> {
         self.lists().vet(endpoint, addresses, own)
+    }
+
+    /// The rule because of which a connection to the loopback `address` on `port` may not be let through unless it is
+    /// known which host was asked for: it denies that address, or a name that leads there.
+    pub fn denies_by_some_name(&self, address: IpAddr, port: u16) -> Option<&HostRule> {
+        let itself = Endpoint { host: Host::from(address), port };
+        let may_match = |rule: &&HostRule| rule.pattern.may_match_localhost(port);
+        self.lists().denying(&itself).or_else(|| self.denied.iter().find(may_match))
     }
 
     fn lists(&self) -> HostLists<&[HostRule]> {
@@ -137,7 +150,8 @@ impl<'a, L: HostRules<'a>> HostLists<L> {
         if let Some(rule) = self.denying(endpoint) {
             return HostVerdict::Deny(Some(rule));
         }
-        match self.allowed.narrowest(endpoint) {
+        let by_another_name = || self.allowed_by_another_name(endpoint);
+        match self.allowed.narrowest(endpoint).or_else(by_another_name) {
             Some(rule) => HostVerdict::Allow(rule),
             None if self.strict => HostVerdict::Deny(None),
             None => HostVerdict::Ask,
@@ -171,7 +185,8 @@ impl<'a, L: HostRules<'a>> HostLists<L> {
         let passes = match own.class(address) {
             AddressClass::Elsewhere => true,
             AddressClass::Loopback if self.allows_as_localhost(endpoint) => true,
-            _ => self.allows_address(&itself),
+            AddressClass::Loopback if self.allowing_localhost(endpoint).is_some() => true,
+            _ => self.allowing_address(&itself).is_some(),
         };
         if passes {
             Ok(Dialable(SocketAddr::new(address, endpoint.port)))
@@ -186,10 +201,32 @@ impl<'a, L: HostRules<'a>> HostLists<L> {
         readings.into_iter().find_map(|reading| self.denied.narrowest(&reading))
     }
 
-    /// Whether a rule names this very address. No pattern but `*` is broader than one that does and matches
+    /// The allow rule that names a server of this machine by another host than `endpoint` does.
+    fn allowed_by_another_name(&self, endpoint: &Endpoint) -> Option<&'a HostRule> {
+        if !endpoint.host.is_localhost() {
+            return self.allowing_localhost(endpoint);
+        }
+        let at = |address| Endpoint { host: Host::Address(address), port: endpoint.port };
+        let by_address = OF_LOCALHOST.into_iter().find_map(|address| self.allowing_address(&at(address)));
+        by_address.or_else(|| self.allowing_localhost(endpoint))
+    }
+
+    /// The rule that allows `localhost` on one port, where `endpoint` means a server there. A rule without a port
+    /// says nothing of other names: clients then find what is in the sandbox under them, not what is outside.
+    fn allowing_localhost(&self, endpoint: &Endpoint) -> Option<&'a HostRule> {
+        let means_it = match endpoint.host {
+            Host::Address(address) => OF_LOCALHOST.contains(&address),
+            Host::Name(_) => endpoint.host.is_localhost(),
+        };
+        let localhost = Endpoint { host: Host::Name("localhost".into()), port: endpoint.port };
+        let is_exact = |rule: &&HostRule| rule.pattern.host().is_some() && rule.pattern.port().is_some();
+        if means_it { self.allowed.narrowest(&localhost).filter(is_exact) } else { None }
+    }
+
+    /// The rule that names this very address. No pattern but `*` is broader than one that does and matches
     /// it as well, so the narrowest tells.
-    fn allows_address(&self, itself: &Endpoint) -> bool {
-        self.allowed.narrowest(itself).is_some_and(|rule| rule.pattern.address().is_some())
+    fn allowing_address(&self, itself: &Endpoint) -> Option<&'a HostRule> {
+        self.allowed.narrowest(itself).filter(|rule| rule.pattern.address().is_some())
     }
 
     /// Whether a rule for `localhost` or what is below it, and for nothing else, lets `endpoint` through. No
@@ -198,6 +235,9 @@ impl<'a, L: HostRules<'a>> HostLists<L> {
         self.allowed.narrowest(endpoint).is_some_and(|rule| rule.pattern.is_localhost())
     }
 }
+
+/// The addresses that `localhost` leads to.
+const OF_LOCALHOST: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 
 /// `endpoint` with each IPv4 address that its address carries in its place.
 pub(crate) fn carried(endpoint: &Endpoint) -> impl Iterator<Item = Endpoint> {
@@ -213,7 +253,6 @@ pub(crate) fn carried(endpoint: &Endpoint) -> impl Iterator<Item = Endpoint> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::net::Ipv4Addr;
 
     fn rules(texts: &[&str]) -> Vec<HostRule> {
         texts
@@ -294,6 +333,58 @@ mod tests {
                 assert_eq!(vetted.is_ok(), passes, "{allowed} {host} {address}");
             }
         }
+    }
+
+    /// `localhost` and its addresses mean the same servers, whichever of them a rule names.
+    #[test]
+    fn a_local_server_is_allowed_by_any_of_its_names() {
+        let own = LocalAddresses::default();
+        let all = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        for (allowed, denied, host, dialed) in [
+            ("127.0.0.1:80", "x", "localhost:80", &["127.0.0.1:80"][..]),
+            ("[::1]:80", "x", "a.localhost:80", &["[::1]:80"]),
+            ("127.0.0.1", "x", "localhost:81", &["127.0.0.1:81"]),
+            ("127.0.0.1:80", "x", "localhost:81", &[]),
+            ("127.0.0.1:80", "localhost", "localhost:80", &[]),
+            ("127.0.0.1:80", "*.localhost", "localhost:80", &["127.0.0.1:80"]),
+            ("127.0.0.1:80", "*.localhost", "a.localhost:80", &[]),
+            ("127.0.0.2:80", "x", "localhost:80", &[]),
+            ("127.0.0.1:80", "x", "a.com:80", &[]),
+            ("localhost:80", "x", "127.0.0.1:80", &["127.0.0.1:80"]),
+            ("localhost:80", "x", "[::1]:80", &["[::1]:80"]),
+            ("localhost:80", "x", "127.0.0.2:80", &[]),
+            ("localhost:80", "127.0.0.1", "127.0.0.1:80", &[]),
+            ("localhost:80", "x", "a.localhost:80", &["127.0.0.1:80", "[::1]:80"]),
+            ("localhost", "x", "127.0.0.1:80", &[]),
+            ("localhost", "x", "a.localhost:80", &[]),
+            ("a.localhost:80", "x", "127.0.0.1:80", &[]),
+        ] {
+            let policy = policy(&[allowed], &[denied]);
+            let endpoint = endpoint(host);
+            let addresses = match endpoint.host {
+                Host::Address(address) => vec![address],
+                Host::Name(_) => all.to_vec(),
+            };
+            let passed = match policy.judge(&endpoint) {
+                HostVerdict::Allow(_) => policy.vet(&endpoint, &addresses, &own).unwrap_or_default(),
+                _ => Vec::new(),
+            };
+            let passed: Vec<String> = passed.into_iter().map(|one| one.address().to_string()).collect();
+            assert_eq!(passed, dialed, "{allowed} without {denied}: {host}");
+        }
+        let named = policy(&["a.com", "localhost:80"], &[]);
+        assert!(named.vet(&endpoint("a.com:80"), &all, &own).is_err(), "another name opens nothing local");
+    }
+
+    #[test]
+    fn what_denies_a_local_server_by_some_name() {
+        let at = |denied: &str| {
+            policy(&[], &[denied]).denies_by_some_name(Ipv4Addr::LOCALHOST.into(), 80).is_some()
+        };
+        let deny =
+            ["localhost", "localhost:80", "*.localhost", "a.localhost", "a.*.localhost:80", "127.0.0.1", "*"];
+        assert_eq!(deny.map(at), [true; 7]);
+        assert_eq!(["localhost:81", "[::1]", "*.a.com", "127.0.0.1:81", "127.0.0.2"].map(at), [false; 5]);
     }
 
     /// The ways in which an IPv6 address carries 10.0.0.5.

@@ -83,6 +83,20 @@ impl Gate {
         Ok(Upstream { stream, slot })
     }
 
+    /// The same for a client that connected to `address` inside, which stands for `endpoint`. By which name it came
+    /// there is not known, so none that leads there may be denied.
+    pub(crate) async fn open_direct(
+        &self,
+        endpoint: &Endpoint,
+        address: IpAddr,
+    ) -> Result<Upstream, NoUpstream> {
+        if let Some(rule) = self.network().policy().denies_by_some_name(address, endpoint.port) {
+            let because = Because::verdict(HostVerdict::Deny(Some(rule)), endpoint);
+            return Err(self.refuse(ViolationKind::Network(endpoint.clone()), because));
+        }
+        self.open(endpoint).await
+    }
+
     /// Only the rules' word on `endpoint`, for a request that an open connection could carry.
     pub(crate) fn judge(&self, endpoint: &Endpoint) -> Result<(), NoUpstream> {
         self.judge_by(&self.network(), endpoint)

@@ -3,7 +3,7 @@
 //! The command controls how many connections there are and how long they rest. No more than
 //! [`limits::CLIENTS`] are served at once; the task sees each of them end. When the task ends they all end.
 
-use crate::gate::Gate;
+use crate::gate::{Gate, NoUpstream, Upstream};
 use crate::pipe::pipe;
 use crate::{http, limits, socks};
 use palisade_policy::Endpoint;
@@ -66,11 +66,16 @@ async fn serve_client(entrance: Entrance, stream: TcpStream, gate: Arc<Gate>) {
     match entrance {
         Entrance::Http => http::serve(stream, gate).await,
         Entrance::Socks => socks::serve(stream, &gate).await,
-        Entrance::Direct(endpoint) => match gate.open(&endpoint).await {
+        Entrance::Direct(endpoint) => match open_direct(&stream, &endpoint, &gate).await {
             Ok(upstream) => pipe(stream, upstream.stream, &[]).await,
             Err(error) => tracing::debug!(error = error.text(), "a direct connection was not made"),
         },
     }
+}
+
+async fn open_direct(stream: &TcpStream, endpoint: &Endpoint, gate: &Gate) -> Result<Upstream, NoUpstream> {
+    let address = stream.local_addr().map_err(|error| NoUpstream::Dial(endpoint.clone(), error))?;
+    gate.open_direct(endpoint, address.ip()).await
 }
 
 /// The next connection on any listener. `turn` is whose turn it is to be asked first.

@@ -1,6 +1,7 @@
 //! The command's variables: the caller's, less what must not get in, plus what leads to the proxy.
 
-use palisade_policy::{AbsPath, HostRule, NetworkPolicy, VariableRule};
+use crate::listen::Listen;
+use palisade_policy::{AbsPath, Host, NetworkPolicy, VariableRule};
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -87,24 +88,23 @@ fn variables_to_set(scene: &Scene<'_>, ports: ProxyPorts) -> Vec<(&'static str, 
     set
 }
 
-/// What clients reach without the proxy: the sandbox's own loopback interface. A host of it that the policy
-/// allows on every port is left out, since it then means this machine's, which only the proxy reaches. (One
-/// that is allowed on one port has a listener at that very address inside.)
+/// What clients reach without the proxy: the sandbox's own loopback interface. A host of it under which the policy
+/// opens servers of this machine is left out where only the proxy leads to them: on every port, or below `localhost`,
+/// which in this list means all names that end so. (What is allowed on one port has a listener at that very address
+/// inside.)
 fn no_proxy(network: &NetworkPolicy) -> String {
-    let allowed_at_every_port = |own: &str| {
-        let means_it = |rule: &HostRule| {
-            rule.pattern.port().is_none() && rule.pattern.host().is_some_and(|host| host.to_string() == own)
-        };
-        network.allowed.iter().any(means_it)
+    let stays = |own: &&str| {
+        let host = Host::parse(own);
+        host.is_ok_and(|host| network.allowed.iter().all(|rule| Listen::reaches(network, rule, &host)))
     };
-    let hosts: Vec<&str> = OWN_HOSTS.into_iter().filter(|own| !allowed_at_every_port(own)).collect();
+    let hosts: Vec<&str> = OWN_HOSTS.into_iter().filter(stays).collect();
     hosts.join(",").replace("[::1]", "::1")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use palisade_policy::{HostPattern, Origin};
+    use palisade_policy::{HostPattern, HostRule, Origin};
 
     fn network(allowed: &[&str]) -> NetworkPolicy {
         let rule = |text: &&str| HostRule {
@@ -116,9 +116,23 @@ mod tests {
 
     #[test]
     fn what_goes_without_the_proxy() {
-        assert_eq!(no_proxy(&network(&["example.com", "127.0.0.1:3000"])), "localhost,127.0.0.1,::1");
-        assert_eq!(no_proxy(&network(&["127.0.0.1"])), "localhost,::1");
-        assert_eq!(no_proxy(&network(&["localhost", "[::1]"])), "127.0.0.1");
+        for (allowed, direct) in [
+            (&["example.com", "*", "127.0.0.1:3000", "localhost:80"][..], "localhost,127.0.0.1,::1"),
+            (&["127.0.0.1"], "::1"),
+            (&["localhost"], "127.0.0.1,::1"),
+            (&["localhost", "[::1]"], "127.0.0.1"),
+            (&["*.localhost"], "127.0.0.1,::1"),
+            (&["a.localhost:80"], "127.0.0.1,::1"),
+        ] {
+            assert_eq!(no_proxy(&network(allowed)), direct, "{allowed:?}");
+        }
+        let denied = |allowed: &[&str], denied: &[&str]| {
+            no_proxy(&NetworkPolicy { denied: network(denied).allowed, ..network(allowed) })
+        };
+        // Where a denial keeps a listener away, the proxy has to be asked.
+        assert_eq!(denied(&["127.0.0.1:80"], &["localhost"]), "::1");
+        assert_eq!(denied(&["localhost:80"], &["a.localhost"]), "");
+        assert_eq!(denied(&["127.0.0.1:80"], &["localhost:81"]), "localhost,127.0.0.1,::1");
     }
 
     #[test]
