@@ -48,6 +48,22 @@ fn a_read_deny_holds_at_both_ends_of_a_link() {
     }
 }
 
+/// By letter it names one file; the kernel, which follows the link first, reaches another.
+#[test]
+fn a_deny_that_steps_out_of_a_link_is_refused() {
+    let Some(project) = project() else { return };
+    link(&project, "to-d", project.home().join("d"));
+    project.write("plain/f", "");
+    for key in ["denyRead", "denyWrite"] {
+        for text in ["to-d/../f", "plain/../to-d/../f", "to-d/x/../../f"] {
+            let run = refused(&project, &json!({ key: [text] }), "cat to-d/../f", "cannot be enforced");
+            assert!(run.stderr.contains(text) && run.stderr.contains("to-d, which"), "{run:?}");
+        }
+    }
+    let denies = json!({ "denyRead": ["plain/../plain/f", "none/../plain/f"] });
+    refused(&project, &denies, "cat plain/f", "Permission denied");
+}
+
 #[test]
 fn a_write_deny_holds_where_its_link_leads() {
     let Some(project) = project() else { return };

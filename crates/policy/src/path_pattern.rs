@@ -62,12 +62,14 @@ pub struct Anchor {
 
 /// A compiled path pattern. See the module's documentation for the grammar.
 ///
-/// Two patterns are equal when they cover the same paths for the same reasons: the literal path and what was
-/// compiled from the wildcards are equal, whatever text and anchor they came from.
+/// Two patterns are equal when they cover the same paths for the same reasons: the literal path, what was compiled
+/// from the wildcards, and the directories that a `..` steps out of are equal, whatever text and anchor they came
+/// from.
 #[derive(Clone, PartialEq, Hash)]
 pub struct PathPattern {
     literal: AbsPath,
     glob: Option<Arc<Glob>>,
+    stepped_out_of: Option<Arc<[AbsPath]>>,
 }
 
 impl Eq for PathPattern {}
@@ -132,7 +134,8 @@ impl PathPattern {
         if components.iter().any(|component| component.iter().any(|byte| b"*?[".contains(byte))) {
             Self::with_wildcards(&base, &components, literal)
         } else {
-            Ok(PathPattern::literal(literal))
+            let stepped_out_of = stepped_out_of(&base, &components)?;
+            Ok(PathPattern { stepped_out_of, ..PathPattern::literal(literal) })
         }
     }
 
@@ -160,19 +163,28 @@ impl PathPattern {
         let fixed = base.join(names.join("/"))?;
         match &components[names.len()..] {
             [] => Ok(PathPattern::literal(fixed)),
-            wild => Ok(PathPattern { literal, glob: Some(Arc::new(Glob::new(fixed, wild)?)) }),
+            wild => {
+                let glob = Some(Arc::new(Glob::new(fixed, wild)?));
+                Ok(PathPattern { glob, ..PathPattern::literal(literal) })
+            }
         }
     }
 
     /// The pattern that covers `path` and everything below it, whatever characters its name holds.
     pub fn literal(path: AbsPath) -> Self {
-        PathPattern { literal: path, glob: None }
+        PathPattern { literal: path, glob: None, stepped_out_of: None }
     }
 
     /// The path that the text names when every character stands for itself; without wildcards, the one that
     /// the pattern names.
     pub fn as_literal(&self) -> &AbsPath {
         &self.literal
+    }
+
+    /// The directories that the text names and that a `..` of it steps out of again, in order. Where one of them is a
+    /// symbolic link the kernel, which follows it first, ends up elsewhere than the pattern.
+    pub fn stepped_out_of(&self) -> &[AbsPath] {
+        self.stepped_out_of.as_deref().unwrap_or_default()
     }
 
     /// Whether the text has wildcards, so that it may cover paths besides the literal one.
@@ -230,6 +242,24 @@ fn components(text: &[u8]) -> Vec<&[u8]> {
     components
 }
 
+/// See [`PathPattern::stepped_out_of`]. A `..` that comes first steps out of no directory that the text names.
+fn stepped_out_of(base: &AbsPath, components: &[&[u8]]) -> Result<Option<Arc<[AbsPath]>>, PathError> {
+    let mut directories = Vec::new();
+    let (mut at, mut named) = (base.clone(), 0_usize);
+    for component in components {
+        if *component == b".." {
+            if named > 0 {
+                directories.push(at.clone());
+            }
+            named = named.saturating_sub(1);
+        } else {
+            named += 1;
+        }
+        at = at.join(component)?;
+    }
+    Ok((!directories.is_empty()).then(|| directories.into()))
+}
+
 impl fmt::Display for PathPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.literal.fmt(f)
@@ -249,6 +279,23 @@ mod tests {
 
     fn anchor() -> Anchor {
         Anchor { base: AbsPath::new("/p").expect("absolute"), home: AbsPath::new("/home/u").ok() }
+    }
+
+    #[test]
+    fn which_directories_a_text_steps_out_of() {
+        for (text, directories) in [
+            ("a/../b", &["/p/a"][..]),
+            ("/a/b/../../c/..", &["/a/b", "/a", "/c"]),
+            ("~/x/../y", &["/home/u/x"]),
+            ("../x", &[]),
+            ("../../x/..", &["/x"]),
+            ("x/../**", &["/p/x"]),
+            ("a/b", &[]),
+        ] {
+            let pattern = PathPattern::parse(text, &anchor()).expect(text);
+            let found: Vec<String> = pattern.stepped_out_of().iter().map(ToString::to_string).collect();
+            assert_eq!(found, directories, "{text}");
+        }
     }
 
     /// What can be said in Markdown is refused on the page of the specification.

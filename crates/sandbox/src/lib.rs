@@ -53,7 +53,7 @@ pub use process::Process;
 pub use profile::Backend;
 pub use report::plain;
 pub use request::{Command, Request, Stream};
-pub use resolve::real_path;
+pub use resolve::{links_on, real_path};
 pub use sandbox::{Options, Sandbox};
 pub use scratch::ScratchError;
 pub use shortage::Shortage;

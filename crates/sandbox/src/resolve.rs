@@ -11,7 +11,7 @@ mod protect;
 mod real;
 mod walk;
 
-pub use real::real_path;
+pub use real::{links_on, real_path};
 
 use crate::cover::{Covers, StandIn, Wanted};
 use crate::error::Error;
@@ -77,6 +77,7 @@ struct Resolver {
     wanted: Wanted,
     binds_registry: bool,
     linked: Linked,
+    budget: walk::Budget,
 }
 
 /// An entry of `allowWrite` that exists.
@@ -155,7 +156,10 @@ impl Resolver {
     fn read_denies(&mut self, rules: &[FileRule]) -> Result<Vec<FileRule>, Error> {
         let mut out = Vec::new();
         for rule in rules {
-            for path in self.named_by(rule)? {
+            refuse_step_out_of_link(rule)?;
+        }
+        for (rule, paths) in rules.iter().zip(self.named_by(rules)?) {
+            for path in paths {
                 // A missing path cannot be read, and when the command makes one it knows what is in it.
                 if let Some(path) = self.existing(&path)? {
                     refuse(rule, &path, &["/", "/proc"], "hide what every command needs to start")?;
@@ -167,8 +171,9 @@ impl Resolver {
     }
 
     fn read_allows(&mut self, policy: &Policy, files: &mut FileSets) -> Result<(), Error> {
-        for rule in &policy.files.allow_read {
-            for path in self.named_by(rule)? {
+        let rules = &policy.files.allow_read;
+        for (rule, paths) in rules.iter().zip(self.named_by(rules)?) {
+            for path in paths {
                 if let Some(path) = self.reopened(&path, rule, &policy.files.deny_read, files)? {
                     files.allow_read.push(literal(path, rule.origin.clone()));
                 }
@@ -190,7 +195,7 @@ impl Resolver {
                         "open what belongs to the whole machine",
                     )?;
                     refuse_below(rule, &real)?;
-                    found.push(WriteAllow { links: real::links_on(&path)?, real, rule });
+                    found.push(WriteAllow { links: links_on(&path)?, real, rule });
                 }
                 None if path
                     .as_path()
@@ -233,6 +238,7 @@ impl Resolver {
     fn write_denies(&mut self, policy: &Policy, files: &mut FileSets) -> Result<(), Error> {
         let mut resolved = Vec::new();
         for rule in &policy.files.deny_write {
+            refuse_step_out_of_link(rule)?;
             let path = self.written(rule, Effect::Deny)?;
             self.hold_links(&path, &rule.origin, files)?;
             resolved.push((Real::of(&path)?, rule));
@@ -274,13 +280,13 @@ impl Resolver {
         Some(first_missing)
     }
 
-    /// The paths that a rule of a read list names: the literal one, and for wildcards what exists now.
-    fn named_by(&mut self, rule: &FileRule) -> Result<Vec<AbsPath>, Error> {
-        let mut paths = vec![rule.pattern.as_literal().clone()];
-        if rule.pattern.has_wildcards() {
-            paths.extend(walk::matches(rule)?);
+    /// The paths that each rule of a read list names: the literal one, and for wildcards what exists now.
+    fn named_by(&mut self, rules: &[FileRule]) -> Result<Vec<Vec<AbsPath>>, Error> {
+        let mut named = walk::matches(rules, &mut self.budget)?;
+        for (paths, rule) in named.iter_mut().zip(rules) {
+            paths.insert(0, rule.pattern.as_literal().clone());
         }
-        Ok(paths)
+        Ok(named)
     }
 
     /// The one path of a rule of a write list: bubblewrap mounts what has a name.
@@ -358,6 +364,22 @@ fn refuse(rule: &FileRule, real: &AbsPath, paths: &[&str], what: &str) -> Result
     }
     let reason = format!("it would {what}; name what is meant more narrowly");
     Err(Error::Unenforceable { rule: rule.origin.to_string(), reason })
+}
+
+/// Refuses a deny whose `..` steps out of a link: the text names another file than the kernel reaches by it, and which
+/// of the two was meant is not known.
+fn refuse_step_out_of_link(rule: &FileRule) -> Result<(), Error> {
+    for directory in rule.pattern.stepped_out_of() {
+        let above = directory.parent().as_ref().map(real_path).transpose()?;
+        if real_path(directory)?.parent() != above {
+            let reason = format!(
+                "its .. steps out of {directory}, which leads elsewhere, so that the kernel reaches another file by \
+                 that text; write it without .."
+            );
+            return Err(Error::Unenforceable { rule: rule.origin.to_string(), reason });
+        }
+    }
+    Ok(())
 }
 
 /// Nothing below `/proc` and `/sys` is a command's to write: it is the kernel's, or another process's.

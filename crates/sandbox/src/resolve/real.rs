@@ -84,7 +84,7 @@ fn leads_nowhere_yet(error: &std::io::Error) -> bool {
 
 /// The links that lead from `path` to its real place, in the order in which the kernel follows them: each by the
 /// real path of the directory that it lies in, and its name.
-pub(crate) fn links_on(path: &AbsPath) -> Result<Vec<AbsPath>, Error> {
+pub fn links_on(path: &AbsPath) -> Result<Vec<AbsPath>, Error> {
     let mut links = Vec::new();
     let mut at = AbsPath::root();
     let mut rest: Vec<Vec<u8>> = path.components().map(<[u8]>::to_vec).collect();

@@ -199,6 +199,7 @@ fn lists_join_and_what_is_said_twice_is_kept_once_with_its_highest_origin() {
     deny read /home/.ssh  <- project: sandbox.filesystem.denyRead "~/.ssh" in /project/.claude/settings.json:3
     deny read /secret  <- project: sandbox.filesystem.denyRead "/secret" in /project/.claude/settings.json:3
     deny read /project/*.pem (wildcards)  <- project: sandbox.filesystem.denyRead "*.pem" in /project/.claude/settings.json:3
+    deny read /secret  <- user: sandbox.filesystem.denyRead "/x/../secret" in /home/.claude/settings.json:3
     deny read /home/.claude/*.pem (wildcards)  <- user: sandbox.filesystem.denyRead "*.pem" in /home/.claude/settings.json:3
     deny read /home/.netrc  <- user: sandbox.credentials.files "~/.netrc" in /home/.claude/settings.json:5
     allow host github.com  <- project: sandbox.network.allowedDomains "github.com" in /project/.claude/settings.json:4
