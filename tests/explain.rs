@@ -59,6 +59,53 @@ fn each_answer_names_the_rule_that_decides_and_what_would_change_it() {
 }
 
 #[test]
+fn a_path_is_judged_by_the_way_that_the_kernel_takes() {
+    let Some(project) = Project::where_it_works() else { return };
+    let settings = json!({ "sandbox": { "filesystem": { "denyRead": ["out", "real/f"] }}});
+    project.write(".claude/settings.json", settings.to_string());
+    for name in ["b/x", "out/y", "real/d/z", "real/f", "f"] {
+        project.write(name, "");
+    }
+    let link = |name: &str, target: &str| {
+        std::os::unix::fs::symlink(target, project.root().join(name)).expect("own directory");
+    };
+    link("out/l", "../b");
+    link("lnk", "real/d");
+    for (path, by) in
+        [("out/l/x", Some("out")), ("lnk/../f", Some("real/f")), ("real/../f", None), ("lnk/z", None)]
+    {
+        let (_, answer) = ask(&project, ["read", path]);
+        assert_eq!(answer["rule"]["text"].as_str(), by, "{answer:#}");
+        let run = project.line(&format!("cat {path}"));
+        assert_eq!(run.status == 0, by.is_none(), "{path}: {run:?}");
+    }
+}
+
+#[test]
+fn an_address_that_the_proxy_would_not_dial_is_explained_as_denied() {
+    let Some(project) = Project::where_it_works() else { return };
+    let settings = json!({ "sandbox": { "network": { "allowedDomains": ["*"] }}});
+    project.write(".claude/settings.json", settings.to_string());
+    for (host, allows) in [
+        ("169.254.169.254:80", false),
+        ("127.0.0.1:80", false),
+        ("localhost:80", false),
+        ("0.0.0.0", false),
+        ("[::]", false),
+        ("[::ffff:127.0.0.1]", false),
+        ("192.0.2.1", true),
+        ("example.org", true),
+    ] {
+        let (status, answer) = ask(&project, ["host", host]);
+        assert_eq!(status == 0, allows, "{answer:#}");
+        let is_explained = answer["because"].as_str().is_some_and(|text| text.contains("leads to"));
+        assert_eq!(is_explained, !allows, "{answer:#}");
+    }
+    let (_, answer) = ask(&project, ["host", "127.0.0.1:80"]);
+    assert!(answer["changes"].to_string().contains("127.0.0.1:80"), "{answer:#}");
+}
+
+#[test]
 fn a_question_that_is_none_is_refused() {
     let Some(project) = Project::where_it_works() else { return };
     for (question, status) in

@@ -1,7 +1,7 @@
 //! Where the walls of the network are: what no rule opened, and what each rule opens.
 
 use super::{allowing, ask};
-use palisade_tests::{Origin, Project, eventually};
+use palisade_tests::{Origin, Project, Tools, eventually};
 use std::net::{Ipv6Addr, UdpSocket};
 use std::process::Command;
 
@@ -118,6 +118,39 @@ fn localhost_with_a_port_is_reached_by_both_of_its_addresses() {
         assert_eq!(run.stdout, format!("origin-ok /a\n{host} origin-ok /connect\n"), "{origin:?}");
         let run = allowing(&project, &["localhost"]).line(ask(&project, "socks", &[&host])).ok();
         assert_eq!(run.stdout, format!("{host} origin-ok /socks\n"), "{origin:?}");
+    }
+}
+
+/// What clients reach, with and without the proxy, and what `palisade explain` says, is one and the same.
+#[test]
+fn a_local_server_is_reached_by_the_names_that_explain_says() {
+    let Some(project) = Project::where_it_works() else { return };
+    let origin = Origin::start();
+    let port = origin.port();
+    let names = ["localhost", "127.0.0.1", "a.b.localhost"].map(|name| format!("{name}:{port}"));
+    for (allowed, reached) in [
+        (format!("127.0.0.1:{port}"), [true; 3]),
+        (format!("localhost:{port}"), [true; 3]),
+        ("127.0.0.1".into(), [true; 3]),
+        ("localhost".into(), [true, false, false]),
+        ("*.localhost".into(), [false, false, true]),
+        (format!("a.b.localhost:{port}"), [false, false, true]),
+        ("*".into(), [false; 3]),
+    ] {
+        for (name, reached) in names.iter().zip(reached) {
+            let line = format!("curl -sS http://{name}/; curl -sS --noproxy '' http://{name}/");
+            let run = allowing(&project, &[&allowed]).line(line);
+            assert_eq!(
+                run.stdout.matches("origin-ok").count(),
+                2 * usize::from(reached),
+                "{allowed}: {run:?}"
+            );
+            let mut explain = Command::new(&Tools::here().palisade);
+            explain.current_dir(project.root()).env("HOME", project.home()).env_remove("CLAUDE_CONFIG_DIR");
+            let explained = explain.args(["explain", "--allow-host", &allowed, "host", name]).output();
+            let explained = explained.expect("palisade starts");
+            assert_eq!(explained.status.success(), reached, "{allowed}: {explained:?}");
+        }
     }
 }
 

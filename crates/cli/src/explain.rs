@@ -1,18 +1,23 @@
 //! `palisade explain`: what the rules say of one path or host, which rule decides, and what would change that.
 //!
-//! Paths are judged where they really lead, as for a command that starts now. It does not try the access.
+//! Paths are judged where they really lead, as for a command that starts now, and so is the way there: what a hidden
+//! directory's link leads to is not reached through it. A host that is an address or means this machine is judged with
+//! what no rule has to deny; any other name is not looked up. It does not try the access.
 
 use crate::failure::{Failure, print, say};
 use crate::options::{ExplainOptions, Question};
 use crate::policy::in_force;
 use crate::profile::for_show;
-use palisade::real_path;
+use palisade::{links_on, real_path};
 use palisade_policy::{
-    AbsPath, Access, Effect, Endpoint, FileExplanation, FileList, Host, HostExplanation, HostVerdict, Layer,
-    NetworkPolicy, Origin, Printable,
+    AbsPath, Access, AddressClass, Confinement, Effect, Endpoint, FileExplanation, FileList, Host,
+    HostExplanation, HostVerdict, Layer, NetworkPolicy, Origin, Printable, VetError,
 };
+use palisade_proxy::Lookup;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::unix::ffi::OsStrExt;
 
 /// Exit status when a command may not.
 const DENIED: u8 = 1;
@@ -41,11 +46,11 @@ struct Answer {
     real: Option<AbsPath>,
     effect: Effect,
     /// Why, where no rule decides.
-    because: &'static str,
+    because: String,
     rule: Option<Origin>,
     also: Vec<(String, Origin)>,
     changes: Vec<String>,
-    note: Option<&'static str>,
+    note: Option<String>,
 }
 
 fn answer(options: &ExplainOptions) -> Result<Answer, Failure> {
@@ -65,11 +70,18 @@ fn answer(options: &ExplainOptions) -> Result<Answer, Failure> {
         confinement.files.deny_read.extend(denied);
     }
     let explanation = confinement.files.explain(access, &real);
-    let mut answer = Answer::of_path(access, &asked, &real, &explanation);
+    let mut answer = match hidden_link(&asked, &confinement)? {
+        Some(link) if explanation.verdict.effect == Effect::Allow => Answer {
+            note: Some(format!("the way there goes through the symbolic link {link}, which is hidden")),
+            ..Answer::of_path(access, &asked, &link, &confinement.files.explain(Access::Read, &link))
+        },
+        _ => Answer::of_path(access, &asked, &real, &explanation),
+    };
+    answer.real = (asked != real).then_some(real);
     if confinement.files_disabled {
         answer = Answer {
             effect: Effect::Allow,
-            because: "filesystem.disabled switches file isolation off",
+            because: "filesystem.disabled switches file isolation off".into(),
             rule: None,
             also: Vec::new(),
             changes: vec!["take filesystem.disabled out of the settings".into()],
@@ -87,8 +99,24 @@ fn absolute(working_directory: &std::path::Path, path: &OsStr) -> Result<AbsPath
     if path.is_empty() {
         return Err(Failure::new("PATH_INVALID", "the path is empty; write . for the working directory"));
     }
-    let here = AbsPath::try_from(working_directory).map_err(invalid)?;
-    here.join(path.as_encoded_bytes()).map_err(invalid)
+    let mut at = match path.as_bytes() {
+        [b'/', ..] => AbsPath::root(),
+        _ => AbsPath::try_from(working_directory).map_err(invalid)?,
+    };
+    for name in path.as_bytes().split(|&byte| byte == b'/') {
+        at = match name {
+            // The kernel follows a link before it steps up.
+            b".." => real_path(&at)?.parent().unwrap_or_else(AbsPath::root),
+            name => at.join(name).map_err(invalid)?,
+        };
+    }
+    Ok(at)
+}
+
+/// The first link on the way to `asked` that cannot be read where it lies, so that no command follows it.
+fn hidden_link(asked: &AbsPath, confinement: &Confinement) -> Result<Option<AbsPath>, Failure> {
+    let is_hidden = |link: &AbsPath| confinement.files.judge(Access::Read, link).effect == Effect::Deny;
+    Ok(links_on(asked)?.into_iter().find(is_hidden))
 }
 
 impl Answer {
@@ -102,13 +130,13 @@ impl Answer {
         let also = explanation.also.iter().map(|(list, rule)| (list.to_string(), rule.origin.clone()));
         Answer {
             question: format!("{verb} {asked}"),
-            real: (asked != real).then(|| real.clone()),
+            real: None,
             effect: verdict.effect,
-            because,
+            because: because.into(),
             rule: verdict.rule.map(|rule| rule.origin.clone()),
             also: also.collect(),
             changes: vec![change_of_path(access, real, explanation)],
-            note: note_on_path(explanation),
+            note: note_on_path(explanation).map(Into::into),
         }
     }
 
@@ -122,7 +150,7 @@ impl Answer {
         }
         match &self.rule {
             Some(rule) => line("by ", &named(rule)),
-            None => line("since ", self.because),
+            None => line("since ", &self.because),
         }
         for (list, rule) in &self.also {
             line("also covered by ", &format!("{list}: {}", named(rule)));
@@ -130,7 +158,7 @@ impl Answer {
         for change in &self.changes {
             line("to change it: ", change);
         }
-        if let Some(note) = self.note {
+        if let Some(note) = &self.note {
             line("note: ", note);
         }
         text
@@ -146,7 +174,7 @@ impl Answer {
             "question": self.question,
             "real": self.real.as_ref().map(ToString::to_string),
             "verdict": if self.effect == Effect::Allow { "allow" } else { "deny" },
-            "because": self.rule.is_none().then_some(self.because),
+            "because": self.rule.is_none().then_some(&self.because),
             "rule": self.rule.as_ref().map(origin_to_json),
             "also": also,
             "changes": self.changes,
@@ -210,26 +238,71 @@ fn of_host(network: &NetworkPolicy, text: &str) -> Result<Answer, Failure> {
     let endpoint = Endpoint::parse(text, Some(DEFAULT_PORT))
         .map_err(|error| Failure::new("HOST_INVALID", format!("{text:?}: {error}")))?;
     let HostExplanation { verdict, also } = network.explain(&endpoint);
-    let (effect, because, rule) = match verdict {
-        HostVerdict::Allow(rule) => (Effect::Allow, "", Some(rule)),
-        HostVerdict::Deny(Some(rule)) => (Effect::Deny, "", Some(rule)),
-        HostVerdict::Deny(None) => {
-            (Effect::Deny, "it is not on the allow list, and the list is strict: nobody is asked", None)
-        }
-        HostVerdict::Ask => {
-            (Effect::Deny, "it is not on the allow list, and `palisade run` has nobody to ask", None)
-        }
-    };
-    Ok(Answer {
+    let mut answer = Answer {
         question: format!("host {endpoint}"),
         real: None,
-        effect,
-        because,
-        rule: rule.map(|rule| rule.origin.clone()),
+        effect: Effect::Deny,
+        because: String::new(),
+        rule: None,
         also: also.iter().map(|(list, rule)| (list.to_string(), rule.origin.clone())).collect(),
         changes: vec![change_of_host(&endpoint, &verdict)],
-        note: note_on_host(&endpoint, &verdict),
-    })
+        note: note_on_host(&endpoint, &verdict).map(Into::into),
+    };
+    match verdict {
+        HostVerdict::Allow(rule) => match vet(network, &endpoint)? {
+            None => {
+                answer.effect = Effect::Allow;
+                answer.rule = Some(rule.origin.clone());
+            }
+            Some(error) => answer.refuse_address(&endpoint, &error),
+        },
+        HostVerdict::Deny(Some(rule)) => answer.rule = Some(rule.origin.clone()),
+        HostVerdict::Deny(None) => {
+            answer.because = "it is not on the allow list, and the list is strict: nobody is asked".into();
+        }
+        HostVerdict::Ask => {
+            answer.because = "it is not on the allow list, and `palisade run` has nobody to ask".into();
+        }
+    }
+    Ok(answer)
+}
+
+/// Why none of the addresses of an allowed endpoint would be dialed, as far as they are known without a look-up.
+fn vet(network: &NetworkPolicy, endpoint: &Endpoint) -> Result<Option<VetError>, Failure> {
+    let addresses: Vec<IpAddr> = match &endpoint.host {
+        Host::Address(address) => vec![*address],
+        host if host.is_localhost() => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+        Host::Name(_) => return Ok(None),
+    };
+    let own = Lookup::system().own_addresses();
+    let own = own.map_err(|error| Failure::new("SANDBOX_LAUNCH", error.to_string()))?;
+    Ok(network.vet(endpoint, &addresses, &own).err())
+}
+
+impl Answer {
+    /// Says that a rule allows the host but not the address that it is.
+    fn refuse_address(&mut self, endpoint: &Endpoint, error: &VetError) {
+        self.because = format!("it {error}");
+        self.changes.clear();
+        match error {
+            VetError::Denied { origin, .. } => {
+                self.rule = Some((**origin).clone());
+                self.changes.push(take_away(origin));
+            }
+            VetError::Class {
+                class: AddressClass::Loopback | AddressClass::LinkLocal | AddressClass::ThisMachine,
+                ..
+            } => {
+                let entry = endpoint.to_string();
+                self.changes.push(add_to_hosts("allowedDomains", "--allow-host", &entry));
+            }
+            VetError::Class { .. } | VetError::NoAddress => {}
+        }
+    }
+}
+
+fn add_to_hosts(list: &str, option: &str, entry: &str) -> String {
+    format!("add {entry:?} to sandbox.network.{list}, or give {option} {entry} for one run")
 }
 
 fn change_of_host(endpoint: &Endpoint, verdict: &HostVerdict<'_>) -> String {
@@ -237,9 +310,7 @@ fn change_of_host(endpoint: &Endpoint, verdict: &HostVerdict<'_>) -> String {
         Host::Name(name) if !endpoint.host.is_localhost() => name.to_string(),
         Host::Name(_) | Host::Address(_) => endpoint.to_string(),
     };
-    let add = |list: &str, option: &str| {
-        format!("add {entry:?} to sandbox.network.{list}, or give {option} {entry} for one run")
-    };
+    let add = |list: &str, option: &str| add_to_hosts(list, option, &entry);
     match verdict {
         HostVerdict::Allow(_) => add("deniedDomains", "--deny-host"),
         HostVerdict::Deny(Some(rule)) => take_away(&rule.origin),
