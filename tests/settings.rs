@@ -3,6 +3,7 @@
 
 use palisade_tests::{Project, Tools};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::process::{Command, Output};
 
 fn palisade(project: &Project) -> Command {
@@ -98,6 +99,39 @@ fn what_an_administrator_locks_a_project_does_not_open() {
     assert_eq!(values(&shown, "sandbox.network.deniedDomains"), ["d.test project"], "{shown:#}");
     let dropped = shown["dropped"].to_string();
     assert!(dropped.contains("b.test") && dropped.contains("allowManagedDomainsOnly"), "{dropped}");
+}
+
+/// Whoever starts a command chooses `$HOME`.
+#[test]
+fn what_an_administrator_denies_below_the_home_directory_is_denied_below_that_of_the_account() {
+    let project = Project::new();
+    let settings = json!({ "sandbox": {
+        "filesystem": { "denyRead": ["~/.ssh", "/abs"], "denyWrite": ["~/w"] },
+        "credentials": { "files": [{ "path": "~/token", "mode": "deny" }] },
+    }});
+    let account = project.outside().join("account");
+    let passwd = project.outside().join("passwd");
+    std::fs::write(&passwd, format!("root:x:0:0::{}:/bin/sh\n", account.display())).expect("own directory");
+    let home = project.home();
+    for (variable, homes) in
+        [(Some(&home), vec![&home, &account]), (Some(&account), vec![&account]), (None, vec![&account])]
+    {
+        let mut words: Vec<_> =
+            managed(&project, &settings).get_args().map(std::ffi::OsStr::to_owned).collect();
+        let program = words.iter().position(|word| word == "--").expect("it stands before the program");
+        words.splice(program..program, ["--ro-bind".into(), passwd.clone().into(), "/etc/passwd".into()]);
+        let mut command = in_project(&project, Command::new("bwrap"));
+        command.args(words).env_remove("HOME").envs(variable.map(|home| ("HOME", home)));
+        let shown = shown(command);
+        let below = |name: &str| {
+            let below = |home: &&std::path::PathBuf| format!("{} managed", home.join(name).display());
+            homes.iter().map(below).collect::<Vec<_>>()
+        };
+        let denied = |key: &str| values(&shown, key).into_iter().collect::<BTreeSet<_>>();
+        let read = [below(".ssh"), below("token"), vec!["/abs managed".into()]].concat();
+        assert_eq!(denied("sandbox.filesystem.denyRead"), read.into_iter().collect(), "{shown:#}");
+        assert_eq!(denied("sandbox.filesystem.denyWrite"), below("w").into_iter().collect(), "{shown:#}");
+    }
 }
 
 /// What an administrator meant is not known then, so nothing runs by the rest.

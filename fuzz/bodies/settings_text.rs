@@ -33,6 +33,7 @@ fn nowhere() -> Places {
         root: path("/nonexistent"),
         trust: Trust::Untrusted,
         home: Some(path("/nonexistent/home")),
+        account_home: None,
         config_dir: None,
         working_directory: path("/nonexistent"),
     }

@@ -98,10 +98,25 @@ pub(crate) fn scene(
         root: absolute(&root)?,
         trust: if options.untrusted { Trust::Untrusted } else { Trust::Trusted },
         home: directory_variable("HOME")?,
+        account_home: account_home()?,
         config_dir: directory_variable("CLAUDE_CONFIG_DIR")?,
         working_directory: absolute(&working_directory)?,
     };
     Ok(Scene { places, root, working_directory })
+}
+
+/// The home directory of this process's user by the system's user database, where that knows the user and names one.
+fn account_home() -> Result<Option<AbsPath>, Failure> {
+    use nix::errno::Errno::{EBADF, ENOENT, EPERM, ESRCH};
+    match nix::unistd::User::from_uid(nix::unistd::getuid()) {
+        Ok(user) => Ok(user.and_then(|user| AbsPath::try_from(user.dir.as_path()).ok())),
+        // So systems say that there is no such user, or no database.
+        Err(EBADF | ENOENT | EPERM | ESRCH) => Ok(None),
+        Err(error) => Err(Failure::new(
+            "SANDBOX_DIRECTORY",
+            format!("the home directory in the user database: {error}"),
+        )),
+    }
 }
 
 /// Where a user's settings lie besides the home directory, for no command to write.

@@ -19,6 +19,9 @@ pub struct Places {
     pub trust: Trust,
     /// The home directory, where there is one.
     pub home: Option<AbsPath>,
+    /// The home directory that the system's user database has for this user, where it has one. A user chooses `$HOME`
+    /// for each command, so what an administrator denies below `~` is denied below both.
+    pub account_home: Option<AbsPath>,
     /// `$CLAUDE_CONFIG_DIR`, which takes the place of `~/.claude`; `None` where it is unset or empty.
     pub config_dir: Option<AbsPath>,
     /// Where relative paths of options start, and those of rules that start at no file.
@@ -128,6 +131,7 @@ impl Places {
             directories: directories.cloned(),
             rules: self.rule_anchor(rules),
             looks_for_denied: false,
+            other_home: self.account_home.clone().filter(|_| layer == Layer::Managed),
         }
     }
 
@@ -141,6 +145,7 @@ impl Places {
             directories: Some(here.clone()),
             rules: self.rule_anchor(Some(here)),
             looks_for_denied: false,
+            other_home: None,
         }
     }
 

@@ -220,13 +220,18 @@ impl CredentialOptions {
     }
 }
 
+/// Each rule with the position of the entry that it comes from.
+pub(crate) fn each<T>(entries: Vec<(Position, Vec<T>)>) -> Vec<(Position, T)> {
+    entries.into_iter().flat_map(|(at, rules)| rules.into_iter().map(move |rule| (at, rule))).collect()
+}
+
 fn positionless<T>(rules: Vec<(Position, T)>) -> Vec<T> {
     rules.into_iter().map(|(_, rule)| rule).collect()
 }
 
 fn read_denied_paths(filesystem: &mut Section<'_>) -> Vec<FileRule> {
     const KEY: &str = "denyRead";
-    let rules = filesystem.paths_at(KEY);
+    let rules = filesystem.denied_paths_at(KEY);
     rules.iter().for_each(|(at, rule)| filesystem.look_for(KEY, *at, &rule.pattern));
     positionless(rules)
 }
@@ -234,14 +239,16 @@ fn read_denied_paths(filesystem: &mut Section<'_>) -> Vec<FileRule> {
 fn read_hidden_files(credentials: &mut Section<'_>) -> Vec<FileRule> {
     const KEY: &str = "files";
     let source = credentials.source();
-    let rules = credentials.credentials(KEY, "path", |text, origin| source.file_rule(text, origin));
+    let read = credentials.credentials(KEY, "path", |text, origin| source.denials(text, origin));
+    let rules = each(read);
     rules.iter().for_each(|(at, rule)| credentials.look_for(KEY, *at, &rule.pattern));
     positionless(rules)
 }
 
 /// A list of paths to write, with a word about those that no mount can stand for.
 fn read_write_list(filesystem: &mut Section<'_>, name: &'static str) -> Vec<FileRule> {
-    let rules = filesystem.paths_at(name);
+    let rules =
+        if name == "denyWrite" { filesystem.denied_paths_at(name) } else { filesystem.paths_at(name) };
     for (at, rule) in rules.iter().filter(|(_, rule)| rule.pattern.has_wildcards() && ON_LINUX) {
         // An allow also means a file that is called just that, and often does: `app/[id]`.
         if name == "denyWrite" || std::fs::symlink_metadata(rule.pattern.as_literal().as_path()).is_err() {

@@ -5,6 +5,7 @@
 
 use crate::error::{quoted, shown_key};
 use crate::keys::{Key, Layers, Support, full_name};
+use crate::read::each;
 use crate::tree::{Field, Node, Value};
 use crate::{Error, Findings, Place, Position, Setting, Warning, WarningKind};
 use palisade_permissions::RuleAnchor;
@@ -27,6 +28,8 @@ pub(crate) struct Source {
     pub(crate) rules: RuleAnchor,
     /// Whether to look if what it denies exists.
     pub(crate) looks_for_denied: bool,
+    /// Another home directory, below which its denials hold as well.
+    pub(crate) other_home: Option<AbsPath>,
 }
 
 /// One object, or the lack of one.
@@ -60,7 +63,19 @@ pub(crate) enum PathError {
 
 impl Source {
     pub(crate) fn file_rule(&self, text: &str, origin: Origin) -> Result<FileRule, PathError> {
-        Ok(FileRule { pattern: self.pattern(text)?, origin })
+        Ok(FileRule { pattern: self.pattern(text, self.rules.home.as_ref())?, origin })
+    }
+
+    /// The same for a denial, which holds below each home directory.
+    pub(crate) fn denials(&self, text: &str, origin: Origin) -> Result<Vec<FileRule>, PathError> {
+        let mut homes = vec![self.rules.home.as_ref()];
+        if text.starts_with('~') {
+            homes.extend(self.other_home.as_ref().map(Some));
+            homes.retain(|home| home.is_some() || self.other_home.is_none());
+        }
+        homes.dedup();
+        let rule = |home| Ok(FileRule { pattern: self.pattern(text, home)?, origin: origin.clone() });
+        homes.into_iter().map(rule).collect()
     }
 
     /// The directory that `text` names, every character but a `~` in front standing for itself.
@@ -77,7 +92,7 @@ impl Source {
         base.join(rest).map_err(|error| PathPatternError::from(error).into())
     }
 
-    fn pattern(&self, text: &str) -> Result<PathPattern, PathError> {
+    fn pattern(&self, text: &str, home: Option<&AbsPath>) -> Result<PathPattern, PathError> {
         PathPattern::check_spelling(text.as_bytes())?;
         let is_anchored = text.is_empty() || text.starts_with(['/', '~']);
         let base = match &self.base {
@@ -85,7 +100,7 @@ impl Source {
             None if is_anchored => AbsPath::root(),
             None => return Err(PathError::Relative),
         };
-        Ok(PathPattern::parse(text, &Anchor { base, home: self.rules.home.clone() })?)
+        Ok(PathPattern::parse(text, &Anchor { base, home: home.cloned() })?)
     }
 
     pub(crate) fn place(&self, position: Position) -> Place {
@@ -192,6 +207,14 @@ impl<'a> Section<'a> {
     /// The list of paths at `name`.
     pub(crate) fn paths(&mut self, name: &'static str) -> Vec<FileRule> {
         self.paths_at(name).into_iter().map(|(_, rule)| rule).collect()
+    }
+
+    /// The list of denied paths at `name`, each with its position.
+    pub(crate) fn denied_paths_at(&mut self, name: &'static str) -> Vec<(Position, FileRule)> {
+        let entries = self.list(name);
+        self.warn_of_own_directory(name, &entries);
+        let source = self.source;
+        each(self.read_entries(name, &entries, |text, origin| source.denials(text, origin)))
     }
 
     /// The list at `name`, each entry an object with a text at `of`, or that text alone; with their positions.

@@ -18,6 +18,7 @@ pub(crate) fn places() -> Places {
         root: abs("/p"),
         trust: Trust::Trusted,
         home: Some(abs("/h")),
+        account_home: None,
         config_dir: None,
         working_directory: abs("/p"),
     }

@@ -58,6 +58,7 @@ impl Files {
             root: at("project")?,
             trust: Trust::Trusted,
             home: Some(at("home")?),
+            account_home: None,
             config_dir: None,
             working_directory: at("project")?,
         };

@@ -39,6 +39,7 @@ impl Fixture {
             root,
             trust: Trust::Trusted,
             home: Some(home),
+            account_home: None,
             config_dir: None,
             working_directory,
         };
