@@ -1,7 +1,8 @@
 //! A JSON Schema of the settings, for editors and other people's checks: the table of keys in other words.
 //!
 //! It says what types there are, not which patterns are valid: only reading them finds that out. Keys of Claude Code's
-//! that nothing here reads are allowed at the top, where they are its own.
+//! that nothing here reads are allowed at the top, where they are its own, and unknown ones everywhere: reading only warns
+//! of them, but for those that were plainly meant for a deny.
 
 use crate::keys::{KEYS, Key, Kind, Layers, Support};
 use palisade_permissions::Mode;
@@ -12,7 +13,6 @@ pub fn schema() -> Value {
     let mut schema = object("");
     schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
     schema["title"] = "Settings of Palisade and Claude Code".into();
-    schema["additionalProperties"] = true.into();
     schema
 }
 
@@ -20,7 +20,7 @@ pub fn schema() -> Value {
 fn object(section: &str) -> Value {
     let keys = KEYS.iter().filter(|key| key.section == section);
     let properties: Map<String, Value> = keys.map(|key| (key.name.to_owned(), property(key))).collect();
-    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+    json!({ "type": "object", "properties": properties, "additionalProperties": true })
 }
 
 fn property(key: &Key) -> Value {
@@ -44,12 +44,13 @@ fn property(key: &Key) -> Value {
 impl Kind {
     fn schema(self, key: &Key) -> Value {
         let texts = || json!({ "type": "array", "items": { "type": "string" } });
+        let entries = || json!({ "type": "array", "items": { "type": "string", "minLength": 1 } });
         match self {
             Kind::Section => object(&key.full_name()),
             Kind::Switch(_) => json!({ "type": "boolean" }),
-            Kind::Commands | Kind::Paths | Kind::Hosts | Kind::Rules | Kind::Directories => texts(),
-            Kind::Files => credentials("path"),
-            Kind::Variables => credentials("name"),
+            Kind::Commands | Kind::Paths | Kind::Hosts | Kind::Rules | Kind::Directories => entries(),
+            Kind::Files => credentials("path", json!({ "type": "string", "minLength": 1 })),
+            Kind::Variables => credentials("name", json!({ "type": "string", "pattern": A_VARIABLE })),
             Kind::Ignored => json!({ "type": "object", "additionalProperties": texts() }),
             Kind::Program => json!({ "type": "string", "pattern": "^/" }),
             Kind::Mode => {
@@ -61,14 +62,17 @@ impl Kind {
     }
 }
 
-/// A list of objects with a text at `of`, or of such texts alone.
-fn credentials(of: &str) -> Value {
+/// The names of variables.
+const A_VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
+
+/// A list of objects with such a `text` at `of`, or of such texts alone.
+fn credentials(of: &str, text: Value) -> Value {
     let entry = json!({
         "type": "object",
-        "properties": { of: { "type": "string" }, "mode": { "enum": ["deny", "mask"] } },
+        "properties": { of: text.clone(), "mode": { "enum": ["deny", "mask"] } },
         "required": [of],
     });
-    json!({ "type": "array", "items": { "anyOf": [{ "type": "string" }, entry] } })
+    json!({ "type": "array", "items": { "anyOf": [text, entry] } })
 }
 
 #[cfg(test)]
@@ -114,11 +118,20 @@ mod tests {
         });
         let is_one = schema["enum"].as_array().is_none_or(|values| values.contains(value));
         let is_const = schema.get("const").is_none_or(|only| only == value);
-        let pattern = schema["pattern"] != "^/" || value.as_str().is_some_and(|text| text.starts_with('/'));
+        let is_variable = |text: &str| {
+            let is_word = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            is_word && text.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
+        };
+        let pattern = value.as_str().is_none_or(|text| match schema["pattern"].as_str() {
+            Some("^/") => text.starts_with('/'),
+            Some(A_VARIABLE) => is_variable(text),
+            other => other.is_none(),
+        });
+        let length = schema["minLength"] != 1 || value != "";
         let any = schema["anyOf"]
             .as_array()
             .is_none_or(|schemas| schemas.iter().any(|schema| is_valid(schema, value)));
-        has_type && items && others && fields && required && is_one && is_const && pattern && any
+        has_type && items && others && fields && required && is_one && is_const && pattern && length && any
     }
 
     /// Values of every shape; for each key some are right.
@@ -137,6 +150,9 @@ mod tests {
             json!(["Bash"]),
             json!(["/x"]),
             json!(["X"]),
+            json!([""]),
+            json!(["1X"]),
+            json!([{ "path": "", "name": "" }]),
             json!([{ "path": "/x" }]),
             json!([{ "name": "X", "mode": "deny" }]),
             json!([{ "path": "/x", "name": "X", "mode": "allow" }]),
@@ -156,7 +172,9 @@ mod tests {
             for value in values() {
                 let findings = read(&key.full_name(), &value);
                 let unknown_text = |error: &crate::Error| {
-                    matches!(error, crate::Error::BadEntry { .. }) && kind != Kind::Mode
+                    let is_shaped =
+                        matches!(kind, Kind::Mode | Kind::Variables) || error.to_string().contains("\"\": ");
+                    matches!(error, crate::Error::BadEntry { .. }) && !is_shaped
                 };
                 let is_read = findings.errors.iter().all(unknown_text);
                 let name = key.full_name();
