@@ -13,23 +13,23 @@ fn refused(project: &Project, line: &str) {
 fn a_link_at_a_protected_path_protects_what_it_leads_to() {
     let Some(project) = Project::where_it_works() else { return };
     let root = project.root();
-    project.write("shared/settings.json", "{}");
-    project.write("shared/hooks/h", "orig\n");
+    project.write("common/settings.json", "{}");
+    project.write("common/hooks/h", "orig\n");
     project.write("rc", "orig\n");
     std::fs::create_dir(root.join(".claude")).expect("own directory");
-    symlink("../shared/settings.json", root.join(".claude/settings.json")).expect("own directory");
-    symlink("../shared/hooks", root.join(".claude/hooks")).expect("own directory");
+    symlink("../common/settings.json", root.join(".claude/settings.json")).expect("own directory");
+    symlink("../common/hooks", root.join(".claude/hooks")).expect("own directory");
     symlink(root.join("rc"), root.join(".bashrc")).expect("own directory");
     symlink("not-there", root.join(".zshrc")).expect("own directory");
-    symlink("shared", root.join(".palisade")).expect("own directory");
+    symlink("common", root.join(".palisade")).expect("own directory");
     for line in [
-        "echo evil > shared/settings.json",
+        "echo evil > common/settings.json",
         "echo evil > .claude/settings.json",
-        "mv shared/settings.json x",
-        "mv shared other",
-        "echo evil > shared/hooks/h",
-        "echo evil > shared/hooks/new",
-        "echo evil > shared/agents",
+        "mv common/settings.json x",
+        "mv common other",
+        "echo evil > common/hooks/h",
+        "echo evil > common/hooks/new",
+        "echo evil > common/agents",
         "echo evil > rc",
         "echo evil > .bashrc",
         "echo evil > not-there",
@@ -37,8 +37,8 @@ fn a_link_at_a_protected_path_protects_what_it_leads_to() {
     ] {
         refused(&project, line);
     }
-    project.line("echo ok > shared/other").ok();
-    assert_eq!((project.read("shared/settings.json"), project.read("rc")), ("{}".into(), "orig\n".into()));
+    project.line("echo ok > common/other").ok();
+    assert_eq!((project.read("common/settings.json"), project.read("rc")), ("{}".into(), "orig\n".into()));
 }
 
 /// Each of these leaves a link of another's making, or a file, where there was one that leads to what is protected.
@@ -57,15 +57,15 @@ const REPLACEMENTS: [&str; 7] = [
 fn a_link_to_what_is_protected_cannot_be_replaced() {
     let Some(project) = Project::where_it_works() else { return };
     let root = project.root();
-    project.write("shared/claude/settings.json", "{}");
-    project.write("shared/rc", "orig\n");
+    project.write("common/claude/settings.json", "{}");
+    project.write("common/rc", "orig\n");
     project.write("deep/down/kept", "orig\n");
     std::fs::create_dir(root.join(".palisade")).expect("own directory");
     let links = [
-        ("shared/claude", ".claude"),
-        ("shared/rc", ".bashrc"),
+        ("common/claude", ".claude"),
+        ("common/rc", ".bashrc"),
         (".bashrc", ".zshrc"),
-        ("../shared/claude/settings.json", ".palisade/settings.json"),
+        ("../common/claude/settings.json", ".palisade/settings.json"),
         ("missing", ".profile"),
         ("/etc/hosts", ".mcp.json"),
         ("deep", "way"),
@@ -92,7 +92,7 @@ fn a_link_to_what_is_protected_cannot_be_replaced() {
     let seen = run(
         "readlink way .bashrc && cat .bashrc .claude/settings.json && echo new > way/other && rm way/other && ls way/",
     );
-    assert_eq!(seen.ok().stdout, "deep\nshared/rc\norig\n{}down\n");
+    assert_eq!(seen.ok().stdout, "deep\ncommon/rc\norig\n{}down\n");
 }
 
 /// So it is where thousands of mounts are made beside it, and below a hidden directory.

@@ -11,3 +11,4 @@ mod page;
 mod readers;
 mod reports;
 mod spec;
+mod surroundings;

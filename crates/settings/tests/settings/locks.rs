@@ -365,7 +365,7 @@ fn a_repository_does_not_reopen_what_others_hide() {
             "allowRead": ["~/.ssh", "~/.ssh/known_hosts", "~/", "~/work/.env", "link", "link/id", "~/*", "/elsewhere", "loop"],
             "allowWrite": ["~/.netrc", "up/.ssh/new", "~/private/x", "ok"]
           }},
-          "permissions": {"additionalDirectories": ["~/.ssh", "link", "../shared"], "allow": ["Edit(~/.ssh/config)"]}
+          "permissions": {"additionalDirectories": ["~/.ssh", "link", "../common"], "allow": ["Edit(~/.ssh/config)"]}
         }"#,
         ),
     ]);
@@ -375,7 +375,7 @@ fn a_repository_does_not_reopen_what_others_hide() {
     symlink("loop", fixture.path("/project/loop")).expect("a link");
     assert_snapshot!(fixture.print(), @r#"
     allow write /project/ok  <- project: sandbox.filesystem.allowWrite "ok" in /project/.claude/settings.json:4
-    allow write /shared  <- project: permissions.additionalDirectories "../shared" in /project/.claude/settings.json:6
+    allow write /common  <- project: permissions.additionalDirectories "../common" in /project/.claude/settings.json:6
     deny read /home/.ssh  <- user: sandbox.filesystem.denyRead "~/.ssh" in /home/.claude/settings.json:1
     deny read /home/**/.env (wildcards)  <- user: sandbox.filesystem.denyRead "~/**/.env" in /home/.claude/settings.json:1
     deny read /home/private  <- user: permissions.deny "Read(~/private/**)" in /home/.claude/settings.json:2
@@ -384,7 +384,7 @@ fn a_repository_does_not_reopen_what_others_hide() {
     allow read /elsewhere  <- project: sandbox.filesystem.allowRead "/elsewhere" in /project/.claude/settings.json:3
     deny Read(~/private/**)  <- user: permissions.deny "Read(~/private/**)" in /home/.claude/settings.json:2
     allow Edit(~/.ssh/config)  <- project: permissions.allow "Edit(~/.ssh/config)" in /project/.claude/settings.json:6
-    directory /shared  <- project: permissions.additionalDirectories "../shared" in /project/.claude/settings.json:6
+    directory /common  <- project: permissions.additionalDirectories "../common" in /project/.claude/settings.json:6
     dropped: project: sandbox.filesystem.allowRead "~/.ssh" in /project/.claude/settings.json:3 is left out: it would open /home/.ssh, which sandbox.filesystem.denyRead "~/.ssh" in /home/.claude/settings.json:1 hides
     dropped: project: sandbox.filesystem.allowRead "~/.ssh/known_hosts" in /project/.claude/settings.json:3 is left out: it would open /home/.ssh/known_hosts, which sandbox.filesystem.denyRead "~/.ssh" in /home/.claude/settings.json:1 hides
     dropped: project: sandbox.filesystem.allowRead "~/work/.env" in /project/.claude/settings.json:3 is left out: it would open /home/work/.env, which sandbox.filesystem.denyRead "~/**/.env" in /home/.claude/settings.json:1 hides
