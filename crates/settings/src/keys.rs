@@ -118,6 +118,8 @@ pub(crate) const KEYS: &[Key] = &[
     read(TOP, "sandbox", Section, Any, ByKey),
     read(TOP, "permissions", Section, Any, ByKey),
     read(TOP, "allowManagedPermissionRulesOnly", Switch(false), Managed, WhenTrue),
+    read(TOP, "disableBypassPermissionsMode", Disable, Any, Always),
+    read(TOP, "disableAutoMode", Disable, Any, Always),
     read(SANDBOX, "enabled", Switch(false), Any, WhenTrue),
     read(SANDBOX, "failIfUnavailable", Switch(true), Any, WhenTrue),
     read(SANDBOX, "autoAllowBashIfSandboxed", Switch(true), Any, WhenFalse),

@@ -53,6 +53,8 @@ impl Options {
         let mut options = Self::read_sandbox(top.section("sandbox"));
         options.permissions.allow_managed_rules_only = rules_only;
         options.read_permissions(top.section("permissions"));
+        // Claude Code has them in either place.
+        options.read_disabled_modes(&mut top);
         top.finish();
         options
     }
@@ -108,14 +110,18 @@ impl Options {
         }
         self.permissions.additional_directories = directories;
         self.permissions.default_mode = read_default_mode(&mut permissions);
+        self.read_disabled_modes(&mut permissions);
+        permissions.finish();
+    }
+
+    fn read_disabled_modes(&mut self, section: &mut Section<'_>) {
         for (key, mode) in
             [("disableBypassPermissionsMode", Mode::BypassPermissions), ("disableAutoMode", Mode::Auto)]
         {
-            let setting = permissions.text(key, "\"disable\"", |text| (text == "disable").then_some(mode));
+            let setting = section.text(key, "\"disable\"", |text| (text == "disable").then_some(mode));
             let disabled = setting.map(|setting| DefaultMode { mode: setting.value, origin: setting.origin });
             self.permissions.disabled_modes.extend(disabled);
         }
-        permissions.finish();
     }
 
     /// Adds what `rule` of `list` says about files and hosts to the sandbox's lists. Gives back what there is to say

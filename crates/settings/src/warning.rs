@@ -101,7 +101,7 @@ pub enum WarningKind {
         /// The path.
         path: AbsPath,
     },
-    /// What is not told of the same file: see [`Findings::cut`].
+    /// What is not told of the same file, of which enough has been told.
     More {
         /// How many.
         count: usize,

@@ -463,6 +463,11 @@ fn modes_that_are_disabled() {
     a mode that is disabled bypassPermissions  <- project: permissions.disableBypassPermissionsMode "disable" in /project/.claude/settings.json:1
     dropped: user: permissions.defaultMode "bypassPermissions" in /home/.claude/settings.json:1 is left out: the mode is disabled by permissions.disableBypassPermissionsMode "disable" in /project/.claude/settings.json:1
     "#);
+    // Claude Code has the key at the top as well.
+    assert_snapshot!(merged(&[(MANAGED, r#"{"disableAutoMode": "disable"}"#), (USER, r#"{"permissions": {"defaultMode": "auto"}}"#)]), @r#"
+    a mode that is disabled auto  <- managed: disableAutoMode "disable" in /etc/claude-code/managed-settings.json:1
+    dropped: user: permissions.defaultMode "auto" in /home/.claude/settings.json:1 is left out: the mode is disabled by disableAutoMode "disable" in /etc/claude-code/managed-settings.json:1
+    "#);
     assert_snapshot!(merged(&[(MANAGED, r#"{"permissions": {"disableAutoMode": "disable"}}"#), (USER, r#"{"permissions": {"defaultMode": "auto"}}"#)]), @r#"
     a mode that is disabled auto  <- managed: permissions.disableAutoMode "disable" in /etc/claude-code/managed-settings.json:1
     dropped: user: permissions.defaultMode "auto" in /home/.claude/settings.json:1 is left out: the mode is disabled by permissions.disableAutoMode "disable" in /etc/claude-code/managed-settings.json:1
