@@ -1,8 +1,8 @@
 //! The mount plan: a confinement's file rules as an ordered list of bubblewrap mounts, and a judge over it.
 //!
-//! The host's whole tree is bound read-only first. Then the rules are asked, as [`FileSets::judge`] answers, at each path
-//! that one names, and a mount is made only where the answer differs from the answer that the mounts so far give.
-//! Broad comes before narrow, so a mask always lands on top of every bind of a directory above it.
+//! The host's whole tree is bound read-only first. Then the rules are asked, as
+//! [`FileSets::judge`](palisade_policy::FileSets::judge) answers, at each path that one names, and a mount is made only
+//! where the answer differs from the answer that the mounts so far give. Broad comes before narrow, so a mask always lands on top of every bind of a directory above it.
 //!
 //! What the attacker controls: everything below a writable root. He can therefore rename a directory above a
 //! denied path and put another in its place, unless that directory is a mount point, which the kernel lets
