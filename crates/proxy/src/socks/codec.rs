@@ -279,7 +279,10 @@ mod tests {
         for (name, why) in [
             (&b""[..], "the host is empty"),
             (b"a\0.test", "the host holds '\\0', which no host name may"),
-            (b"\xff\xfe", "not a valid host name or address"),
+            (
+                b"\xff\xfe",
+                r#"not a valid host name or address; write one such as "example.com" or "192.0.2.1""#,
+            ),
             (b"a test", "the host holds ' ', which no host name may"),
             (b"fe80::1%eth0", "the host holds '%', which no host name may"),
             (b"a.test:80", "an IPv6 address must stand in brackets"),
