@@ -36,9 +36,9 @@ fn name(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
 }
 
-/// `./NAME`, so that no name is read as `~` or as an option.
-fn here(bytes: &[u8]) -> OsString {
-    OsString::from_vec([b"./", bytes].concat())
+/// `DIRECTORY/NAME/`, so that no name is read as `~` or as an option, or refused for its blanks.
+fn below(directory: &str, bytes: &[u8]) -> OsString {
+    OsString::from_vec([directory.as_bytes(), b"/", bytes, b"/"].concat())
 }
 
 /// Makes `DIRECTORY/NAME/f` below a place of the project.
@@ -56,17 +56,16 @@ fn options_take_every_name() {
             make(project.root().join(place), bytes);
         }
         make(project.outside(), bytes);
-        let below = |place: &str| PathBuf::from(place).join(name(bytes)).into_os_string();
         let run = project
             .run()
             .env("NAME", name(bytes))
             .options([
                 OsStr::new("--deny-read"),
-                &below("hidden"),
+                &below("hidden", bytes),
                 OsStr::new("--deny-write"),
-                &below("kept"),
+                &below("kept", bytes),
             ])
-            .options([OsStr::new("--allow-write"), &below("../outside")])
+            .options([OsStr::new("--allow-write"), &below("../outside", bytes)])
             .line(r#"cat "hidden/$NAME/f"; echo evil > "kept/$NAME/f"; echo new > "../outside/$NAME/new""#);
         let shown = String::from_utf8_lossy(bytes);
         assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{shown:?}: {run:#?}");
@@ -101,7 +100,7 @@ fn a_missing_path_of_any_name_cannot_be_made() {
         let run = project
             .run()
             .env("NAME", name(bytes))
-            .options([OsStr::new("--deny-write"), &here(bytes)])
+            .options([OsStr::new("--deny-write"), &below(".", bytes)])
             .line(r#"echo evil > "./$NAME""#);
         assert!(run.stderr.contains("Permission denied"), "{run:#?}");
         assert_eq!(project.tree(), [""; 0], "{:?}", String::from_utf8_lossy(bytes));
