@@ -154,17 +154,30 @@ fn unknown_and_unsupported_keys_are_warnings() {
     let Some(project) = Project::where_it_works() else { return };
     let settings = json!({
         "permissions": { "allow": ["Bash(ls *)"] },
-        "sandbox": { "enabld": true, "enableWeakerNestedSandbox": true, "network": { "httpProxyPort": 1 } },
+        "sandbox": { "colour": true, "enableWeakerNestedSandbox": true, "network": { "httpProxyPort": 1 } },
     });
     let file = project.write(".claude/settings.json", settings.to_string());
     let run = palisade(&project).line("echo ran").ok();
     assert_eq!(run.stdout, "ran\n");
-    for key in ["sandbox.enabld", "sandbox.enableWeakerNestedSandbox", "sandbox.network.httpProxyPort"] {
+    for key in ["sandbox.colour", "sandbox.enableWeakerNestedSandbox", "sandbox.network.httpProxyPort"] {
         let warning = run.stderr.lines().find(|line| line.contains(key)).unwrap_or_default();
         assert!(
             warning.contains("warning") && warning.contains(&file.display().to_string()),
             "{key}: {run:#?}"
         );
+    }
+}
+
+/// What was meant to tighten must not get lost by a slip of the pen.
+#[test]
+fn a_misspelt_key_that_tightens_is_an_error() {
+    let Some(project) = Project::where_it_works() else { return };
+    for (sandbox, named) in [
+        (json!({ "enabld": true }), "sandbox.enabled"),
+        (json!({ "network": { "deniedDomain": ["a.test"] } }), "sandbox.network.deniedDomains"),
+    ] {
+        let run = palisade(&project).sandbox(sandbox).line(MARK);
+        assert_refused(&project, &run, 125, &[named]);
     }
 }
 
