@@ -257,11 +257,15 @@ impl Resolver {
         // Another command's cover goes when that command ends: to this one the path is missing.
         let covered =
             real.path.ancestors().take_while(|_| real.node != Some(Node::Directory)).find(Covers::is_cover);
-        if let (Some(node), None) = (real.node, &covered) {
-            self.nodes.insert(real.path.clone(), node);
-            return Some(real.path);
+        match real.node {
+            Some(node) if covered.is_none() && is_there(&real.path) => {
+                self.nodes.insert(real.path.clone(), node);
+                return Some(real.path);
+            }
+            _ => {}
         }
-        let first_missing = covered.or(real.first_missing)?;
+        // What was there and is no longer was perhaps a cover that was swept just now.
+        let first_missing = covered.or(real.first_missing).or(real.node.map(|_| real.path))?;
         if files.judge(Access::Write, &first_missing).effect == Effect::Deny {
             return None;
         }
@@ -326,7 +330,9 @@ impl Resolver {
             self.warnings.push(format!("{} is left out: {} cannot be looked into", rule.origin, real.path));
             return Ok(None);
         }
-        let Some(node) = real.node.filter(|_| !Covers::is_cover(&real.path)) else { return Ok(None) };
+        let Some(node) = real.node.filter(|_| !Covers::is_cover(&real.path) && is_there(&real.path)) else {
+            return Ok(None);
+        };
         let is_hidden = files.deny_read.iter().any(|deny| deny.pattern.covers(&real.path).is_some());
         if is_hidden && !names_it_inside(path, &real.path, denies)? {
             self.warnings.push(format!(
@@ -387,6 +393,11 @@ fn refuse_below(rule: &FileRule, real: &AbsPath) -> Result<(), Error> {
     let is_below = [&b"/proc/"[..], b"/sys/"].iter().any(|above| real.as_bytes().starts_with(above));
     let reason = "what is below /proc and /sys belongs to the whole machine or to other processes".into();
     if is_below { Err(Error::Unenforceable { rule: rule.origin.to_string(), reason }) } else { Ok(()) }
+}
+
+/// Whether anything is at `path` at this moment.
+fn is_there(path: &AbsPath) -> bool {
+    path.as_path().symlink_metadata().is_ok()
 }
 
 fn literal(path: AbsPath, origin: Origin) -> FileRule {
