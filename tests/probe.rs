@@ -74,7 +74,15 @@ fn machines(project: &Project) -> Vec<Machine> {
     let mut all = vec![
         with_bubblewrap(Path::new("/dev/null"), "apt-get install bubblewrap"),
         machine(
-            &["unshare", "-Ur", "sh", "-c", "echo 0 > /proc/sys/user/max_user_namespaces; exec \"$@\"", "sh"],
+            &[
+                "unshare",
+                "--map-current-user",
+                "--keep-caps",
+                "sh",
+                "-c",
+                "echo 0 > /proc/sys/user/max_user_namespaces; exec \"$@\"",
+                "sh",
+            ],
             "sysctl -w user.max_user_namespaces=",
         ),
         without_namespaces(),
