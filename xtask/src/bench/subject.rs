@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The name of the subject that has a budget.
 pub(super) const PALISADE: &str = "palisade run";
@@ -44,7 +45,9 @@ pub(super) struct Folder(PathBuf);
 
 impl Folder {
     pub(super) fn create() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("xtask-bench-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("xtask-bench-{}-{number}", std::process::id()));
         fs::create_dir(&path).cannot(format_args!("make the folder {}", path.display()))?;
         let folder = Folder(path);
         folder.furnish().cannot("prepare the folder of the measurement")?;
