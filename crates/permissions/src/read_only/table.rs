@@ -62,6 +62,30 @@ const fn bare(name: &'static str, bad: &'static [&'static str], values: &'static
     Tool { name, bad, values, kind: Kind::Bare, ..PLAIN }
 }
 
+/// The finder of files that Debian calls `fdfind`.
+const fn fd(name: &'static str) -> Tool {
+    Tool {
+        name,
+        kind: Kind::PatternThenFiles,
+        bad: &[
+            "x",
+            "X",
+            "exec",
+            "exec-batch",
+            "base-directory",
+            "search-path",
+            "ignore-file",
+            "gen-completions",
+            "list-details",
+            "l",
+        ],
+        values: "etEdScoj",
+        here: true,
+        globs: false,
+        ..PLAIN
+    }
+}
+
 const fn grep(name: &'static str) -> Tool {
     Tool {
         name,
@@ -128,46 +152,8 @@ const TOOLS: &[Tool] = &[
     files("expand", &[], "t"),
     text("expr", &[]),
     bare("false", &[], ""),
-    Tool {
-        name: "fd",
-        kind: Kind::PatternThenFiles,
-        bad: &[
-            "x",
-            "X",
-            "exec",
-            "exec-batch",
-            "base-directory",
-            "search-path",
-            "ignore-file",
-            "gen-completions",
-            "list-details",
-            "l",
-        ],
-        values: "etEdScoj",
-        here: true,
-        globs: false,
-        ..PLAIN
-    },
-    Tool {
-        name: "fdfind",
-        kind: Kind::PatternThenFiles,
-        bad: &[
-            "x",
-            "X",
-            "exec",
-            "exec-batch",
-            "base-directory",
-            "search-path",
-            "ignore-file",
-            "gen-completions",
-            "list-details",
-            "l",
-        ],
-        values: "etEdScoj",
-        here: true,
-        globs: false,
-        ..PLAIN
-    },
+    fd("fd"),
+    fd("fdfind"),
     grep("fgrep"),
     Tool { globs: false, ..files("file", &["m", "f", "C", "magic-file", "files-from", "compile"], "Fe") },
     files("fmt", &[], "wgp"),
