@@ -45,6 +45,7 @@
 //!   start, or a start gives up with [`CoverError::Busy`]. It could do worse with write access to the
 //!   registry (have an empty read-only file of the user's removed), so no rule may open [`Covers::registry`]
 //!   to a command.
+//! - It can make the host use up its descriptors, by as many connections as it likes. To remove covers takes none.
 //! - *Other users* can make the registry first; it is then refused.
 //!
 //! # What this does not do

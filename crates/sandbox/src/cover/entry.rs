@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many steps the removal of one unwanted directory may take.
 const MOST_STEPS: u64 = 100_000;
@@ -19,16 +20,22 @@ const MOST_STEPS: u64 = 100_000;
 /// Its file holds the covers' paths, a NUL before and after each: a path that was cut off when its writer was
 /// killed does not spoil the next.
 #[derive(Debug)]
-pub(super) struct Entry(File);
+pub(super) struct Entry {
+    file: File,
+    /// The directory that covers were last made in. A process that has used up its descriptors, as a command may make
+    /// it do, could not open it again to remove them.
+    directory: Mutex<Option<Arc<OwnedFd>>>,
+}
 
 impl Entry {
     pub(super) fn new(file: OwnedFd) -> Self {
-        Entry(file.into())
+        Entry { file: file.into(), directory: Mutex::default() }
     }
 
     /// Has what is wanted in `directory` stand.
     pub(super) fn stand(&self, directory: &AbsPath, wanted: &Wanted) -> Result<(), CoverError> {
-        let opened = open_directory(directory).map_err(system("opening", directory))?;
+        let opened = Arc::new(open_directory(directory).map_err(system("opening", directory))?);
+        *self.directory.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&opened));
         let mut missing = Vec::new();
         let mut standing = Vec::new();
         for (path, stand_in) in &wanted.covers {
@@ -69,7 +76,7 @@ impl Entry {
         for line in listed {
             match line {
                 Line::Cover(path) => {
-                    if let Err(error) = remove(&path) {
+                    if let Err(error) = self.remove(&path) {
                         tracing::warn!("{path}, a cover, could not be removed: {error}");
                     }
                 }
@@ -78,18 +85,36 @@ impl Entry {
         }
     }
 
+    /// Removes the cover at `path`, unless it has become something else or its directory has gone.
+    fn remove(&self, path: &AbsPath) -> Result<(), Errno> {
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+        let directory = match open_directory(&directory) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            Err(error @ (Errno::MFILE | Errno::NFILE)) => self.opened_directory().ok_or(error)?,
+            other => Arc::new(other?),
+        };
+        match look(&directory, path)? {
+            Some(stat) if is_cover(&stat) => unlinkat(&directory, name, AtFlags::empty()),
+            _ => Ok(()),
+        }
+    }
+
+    fn opened_directory(&self) -> Option<Arc<OwnedFd>> {
+        self.directory.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// What the entry lists. Read from a place of its own, since other threads may read at the same time.
     pub(super) fn lines(&self) -> io::Result<HashSet<Line>> {
-        let length = usize::try_from(self.0.metadata()?.len()).map_err(io::Error::other)?;
+        let length = usize::try_from(self.file.metadata()?.len()).map_err(io::Error::other)?;
         let mut content = vec![0; length];
-        self.0.read_exact_at(&mut content, 0)?;
+        self.file.read_exact_at(&mut content, 0)?;
         Ok(content.split(|&b| b == 0).filter_map(Line::read).collect())
     }
 
     /// Appends in a single write, which does not mix with that of another process.
     fn list(&self, lines: &[Line]) -> io::Result<()> {
         let text: Vec<u8> = lines.iter().flat_map(Line::write).collect();
-        if text.is_empty() { Ok(()) } else { (&self.0).write_all(&text) }
+        if text.is_empty() { Ok(()) } else { (&self.file).write_all(&text) }
     }
 }
 
@@ -120,7 +145,7 @@ impl Line {
 
 impl AsFd for Entry {
     fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.0.as_fd()
+        self.file.as_fd()
     }
 }
 
@@ -173,19 +198,6 @@ pub(super) fn remove_unwanted(path: &AbsPath) {
     match removed {
         Ok(()) => tracing::warn!("{path}, which git would follow, was made by a command and is removed"),
         Err(error) => tracing::warn!("{path}, which a command made, could not be removed: {error}"),
-    }
-}
-
-/// Removes the cover at `path`, unless it has become something else or its directory has gone.
-fn remove(path: &AbsPath) -> Result<(), Errno> {
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-    let directory = match open_directory(&directory) {
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
-        other => other?,
-    };
-    match look(&directory, path)? {
-        Some(stat) if is_cover(&stat) => unlinkat(&directory, name, AtFlags::empty()),
-        _ => Ok(()),
     }
 }
 

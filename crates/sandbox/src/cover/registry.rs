@@ -3,9 +3,7 @@
 use super::CoverError;
 use super::entry::{Entry, Line, looks_like_cover, system};
 use palisade_policy::AbsPath;
-use rustix::fs::{
-    AtFlags, Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat, rmdir, unlinkat,
-};
+use rustix::fs::{Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat, rmdir, unlink};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::collections::BTreeMap;
@@ -128,10 +126,11 @@ impl Registry {
         // Only the holder of this lock unlinks an entry: one without a name was removed before we had the
         // lock.
         let is_removed = fstat(entry).is_ok_and(|stat| stat.st_nlink == 0);
-        if let (false, Some(registry)) = (is_removed, self.open()?) {
+        if !is_removed {
             entry.remove_covers();
-            unlinkat(&registry, name, AtFlags::empty())
-                .map_err(system("removing an entry of", &self.path))?;
+            // By its path, which takes no descriptor. The registry was ours when the entry was opened, and it cannot
+            // have been replaced since: it is not empty, and `/tmp` is sticky.
+            unlink(self.path.as_path().join(name)).map_err(system("removing an entry of", &self.path))?;
             self.remove_if_empty();
         }
         Ok(())

@@ -41,12 +41,21 @@ impl Commands {
             Err(Errno::EXIST) => return Ok(None),
             other => other.map_err(|errno| system("making", &path)(errno.into()))?,
         }
+        let opened = Self::open(base, path);
+        if opened.is_err() {
+            let _ = unlinkat(&base.directory, name, AtFlags::REMOVEDIR);
+        }
+        opened.map(Some)
+    }
+
+    fn open(base: &Base, path: AbsPath) -> Result<Self, ScratchError> {
+        let name = path.file_name().unwrap_or_default();
         let directory = openat(&base.directory, name, DIRECTORY, Mode::empty())
             .map_err(|errno| system("opening", &path)(errno.into()))?;
         // Only for systemd-tmpfiles, which leaves old directories alone that are locked.
         let _ = flock(&directory, FlockOperation::NonBlockingLockExclusive);
         let base = base.directory.try_clone().map_err(system("opening", &path))?;
-        Ok(Some(Commands { path, base, directory }))
+        Ok(Commands { path, base, directory })
     }
 
     /// Has whoever finds `held` without its owner remove this directory too.
