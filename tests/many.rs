@@ -8,8 +8,12 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-const MANY: usize = 50;
+/// How many run at the same time.
+const AT_ONCE: usize = 50;
+/// How many the long tests run, in the same root.
+const MANY: usize = 1_000;
 
 /// Prints `TMPDIR`, then what it wrote there and in the root. Its missing protected files are covered meanwhile.
 fn line(number: usize) -> String {
@@ -41,15 +45,15 @@ fn is_at_work(project: &Project) -> Option<String> {
 
 /// What is left when all have ended: the files that they were to make, and nothing else anywhere.
 #[track_caller]
-fn assert_nothing_is_left(project: &Project, temporaries: &[PathBuf]) {
+fn assert_nothing_is_left(project: &Project, temporaries: &[PathBuf], count: usize) {
     let distinct: HashSet<&PathBuf> = temporaries.iter().collect();
-    assert_eq!(distinct.len(), MANY, "each has its own directory: {temporaries:?}");
+    assert_eq!(distinct.len(), count, "each has its own directory: {temporaries:?}");
     for temporary in temporaries {
         assert!(temporary.is_absolute() && !temporary.exists(), "{}", temporary.display());
         let above = temporary.parent().expect("it lies in Palisade's own");
         assert!(above.starts_with("/tmp") && !above.exists(), "{}", above.display());
     }
-    let mut made: Vec<String> = (0..MANY).map(|number| format!("out-{number}")).collect();
+    let mut made: Vec<String> = (0..count).map(|number| format!("out-{number}")).collect();
     made.extend(["closed".to_owned(), "secret".to_owned()]);
     made.sort();
     assert_eq!(project.tree(), made);
@@ -68,61 +72,57 @@ fn worked(number: usize, stdout: &str) -> PathBuf {
 
 #[test]
 fn fifty_programs_at_once_in_one_root_all_succeed_and_leave_nothing() {
+    programs(AT_ONCE);
+}
+
+#[test]
+#[ignore = "takes minutes: cargo xtask integration --long"]
+fn a_thousand_programs_fifty_at_once_in_one_root_all_succeed_and_leave_nothing() {
+    programs(MANY);
+}
+
+fn programs(count: usize) {
     let Some(project) = Project::where_it_works() else { return };
-    let project = Arc::new(project);
     project.write("secret", "");
-    let all: Vec<_> = (0..MANY)
-        .map(|number| {
-            let project = Arc::clone(&project);
-            std::thread::spawn(move || project.run().sandbox(rules()).line(line(number)))
-        })
-        .collect();
-    let runs: Vec<Run> = all.into_iter().map(|run| run.join().expect("no panic")).collect();
-    let temporaries: Vec<PathBuf> = runs
-        .iter()
-        .enumerate()
-        .map(|(number, run)| {
-            assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{number}: {run:#?}");
-            worked(number, &run.stdout)
-        })
-        .collect();
-    assert_nothing_is_left(&project, &temporaries);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let numbers = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        let runs = numbers.take_while(|number| *number < count);
+        runs.map(|number| (number, project.run().sandbox(rules()).line(line(number)))).collect()
+    };
+    let runs: Vec<(usize, Run)> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        all.into_iter().flat_map(|some| -> Vec<_> { some.join().expect("no panic") }).collect()
+    });
+    let worked = |(number, run): &(usize, Run)| {
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{number}: {run:#?}");
+        worked(*number, &run.stdout)
+    };
+    let temporaries: Vec<PathBuf> = runs.iter().map(worked).collect();
+    assert_nothing_is_left(&project, &temporaries, count);
 }
 
 /// The same through the library: one process, one [`palisade::Sandbox`].
 #[test]
 fn fifty_commands_of_one_sandbox_all_succeed_and_leave_nothing() {
+    commands(AT_ONCE);
+}
+
+#[test]
+#[ignore = "takes minutes: cargo xtask integration --long"]
+fn a_thousand_commands_of_one_sandbox_fifty_at_once_all_succeed_and_leave_nothing() {
+    commands(MANY);
+}
+
+fn commands(count: usize) {
     let Some(project) = Project::where_it_works() else { return };
     project.write("secret", "");
-    let literal = |name: &str| palisade_policy::FileRule {
-        pattern: palisade_policy::PathPattern::literal(
-            palisade_policy::AbsPath::try_from(project.root().join(name).as_path()).expect("absolute"),
-        ),
-        origin: palisade_policy::Origin::flag("--test", name),
-    };
-    let mut policy = palisade_policy::Policy::default();
-    policy.files.deny_write = vec![literal("later.conf"), literal("sub/later.conf")];
-    policy.files.deny_read = vec![literal("secret")];
-    let roots = vec![project.root()];
-    let sandbox =
-        palisade::Sandbox::create(palisade::Options { policy, roots, ..palisade::Options::default() });
-    let sandbox = Arc::new(sandbox.expect("the sandbox works here"));
+    let sandbox = Arc::new(sandbox(&project));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let outcomes = runtime.expect("a runtime").block_on(async {
-        let run = |number| {
-            let sandbox = Arc::clone(&sandbox);
-            let command = palisade::Command::Shell(line(number).into());
-            let request = palisade::Request::new(command, project.root());
-            tokio::spawn(async move { sandbox.run(request).await })
-        };
-        let mut outcomes = Vec::new();
-        for running in (0..MANY).map(run).collect::<Vec<_>>() {
-            outcomes.push(running.await.expect("no panic"));
-        }
-        outcomes
-    });
+    let runtime = runtime.expect("a runtime");
+    let outcomes = runtime.block_on(run_all(Arc::clone(&sandbox), project.root(), count));
     let mut temporaries = Vec::new();
-    for (number, outcome) in outcomes.into_iter().enumerate() {
+    for (number, outcome) in outcomes {
         let outcome = outcome.unwrap_or_else(|error| panic!("{number}: {error}"));
         let stderr = String::from_utf8_lossy(&outcome.stderr.bytes);
         assert_eq!((outcome.status, stderr.as_ref()), (0, ""), "{number}");
@@ -133,8 +133,51 @@ fn fifty_commands_of_one_sandbox_all_succeed_and_leave_nothing() {
     for temporary in &temporaries {
         assert!(!temporary.exists(), "the command's directory goes with the command");
     }
+    drop(runtime);
     drop(sandbox);
-    assert_nothing_is_left(&project, &temporaries);
+    assert_nothing_is_left(&project, &temporaries, count);
+}
+
+/// One with the rules above.
+fn sandbox(project: &Project) -> palisade::Sandbox {
+    let literal = |name: &str| palisade_policy::FileRule {
+        pattern: palisade_policy::PathPattern::literal(
+            palisade_policy::AbsPath::try_from(project.root().join(name).as_path()).expect("absolute"),
+        ),
+        origin: palisade_policy::Origin::flag("--test", name),
+    };
+    let mut policy = palisade_policy::Policy::default();
+    policy.files.deny_write = vec![literal("later.conf"), literal("sub/later.conf")];
+    policy.files.deny_read = vec![literal("secret")];
+    let roots = vec![project.root()];
+    let options = palisade::Options { policy, roots, ..palisade::Options::default() };
+    palisade::Sandbox::create(options).expect("the sandbox works here")
+}
+
+type Outcomes = Vec<(usize, Result<palisade::Outcome, palisade::Error>)>;
+
+/// Runs as many commands as `count` says, [`AT_ONCE`] of them at the same time.
+async fn run_all(sandbox: Arc<palisade::Sandbox>, root: PathBuf, count: usize) -> Outcomes {
+    let next = Arc::new(AtomicUsize::new(0));
+    let work = || {
+        let (sandbox, root, next) = (Arc::clone(&sandbox), root.clone(), Arc::clone(&next));
+        tokio::spawn(async move {
+            let mut outcomes = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    return outcomes;
+                }
+                let command = palisade::Command::Shell(line(number).into());
+                outcomes.push((number, sandbox.run(palisade::Request::new(command, root.clone())).await));
+            }
+        })
+    };
+    let mut outcomes = Vec::new();
+    for working in (0..AT_ONCE).map(|_| work()).collect::<Vec<_>>() {
+        outcomes.extend(working.await.expect("no panic"));
+    }
+    outcomes
 }
 
 /// The kernel ends bubblewrap with the thread that started it. That thread must not be the caller's.

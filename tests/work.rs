@@ -3,6 +3,10 @@
 //! Lines are run twice: inside in one project, by a plain bash in its twin. Everything that they can see is to be
 //! the same, and where they print paths those are made the same afterwards.
 
+mod builds;
+mod python;
+mod tools;
+
 use palisade_tests::{Project, Tools, works_here};
 use std::process::{Command, Stdio};
 
@@ -353,7 +357,7 @@ if (!isMainThread) { parentPort.postMessage('from a thread'); return; }
 }
 
 #[test]
-fn npm_runs_scripts_and_installs_a_local_package() {
+fn npm_installs_what_is_locked_and_runs_scripts() {
     let Some(twins) = Twins::new() else { return };
     let twins = twins.set(&[
         ("npm_config_update_notifier", "false"),
@@ -368,17 +372,27 @@ fn npm_runs_scripts_and_installs_a_local_package() {
     );
     twins.write("dep/index.js", "module.exports = 'from dep';\n");
     twins.write("dep/says.js", "#!/usr/bin/env node\nconsole.log('dep says', process.argv[2]);\n");
+    twins.write("packed/package.json", r#"{ "name": "packed", "version": "1.2.3" }"#);
+    twins.write("packed/index.js", "module.exports = 'from a package';\n");
     twins.write(
         "package.json",
-        r#"{ "name": "local", "version": "1.0.0", "scripts": {
-            "prehello": "echo before",
-            "hello": "node -p \"require('dep')\" && dep-says",
-            "fail": "exit 3"
-        } }"#,
+        r#"{ "name": "local", "version": "1.0.0",
+            "dependencies": { "dep": "file:dep", "packed": "file:packed-1.2.3.tgz" },
+            "scripts": {
+                "prehello": "echo before",
+                "hello": "node -p \"require('dep') + ', ' + require('packed')\" && dep-says",
+                "fail": "exit 3"
+            } }"#,
     );
-    twins.same_and_well("npm install --no-package-lock ./dep > /dev/null && ls node_modules");
+    let made = twins.same_and_well(
+        "npm pack --silent ./packed && npm install --package-lock-only > /dev/null && npm ci > /dev/null && \
+         ls node_modules && grep -c '\"integrity\": \"sha512-' package-lock.json",
+    );
+    assert_eq!(made, "packed-1.2.3.tgz\ndep\npacked\n1\n");
     let printed =
         twins.same_and_well("npm run -s hello -- \"it's\"; npm --version > /dev/null; npm pkg get name");
-    assert_eq!(printed, "before\nfrom dep\ndep says it's\n\"local\"\n");
+    assert_eq!(printed, "before\nfrom dep, from a package\ndep says it's\n\"local\"\n");
     twins.same("npm run -s fail; echo $?; npm run -s missing 2> /dev/null; echo $?");
+    let changed = "echo >> packed/index.js; npm pack --silent ./packed > /dev/null; rm -r .npm; npm ci 2>&1 | grep -o EINTEGRITY | head -1";
+    assert_eq!(twins.same(changed), "EINTEGRITY\n");
 }

@@ -152,3 +152,18 @@ fn what_lies_around_it_is_palisades_own() {
     assert_eq!(run.stdout, "x\n", "the rest of it is writable: {run:#?}");
     assert!(run.stderr.contains("secret: Permission denied"), "{run:#?}");
 }
+
+/// Some programs take no notice of `TMPDIR`: whatever calls C's `tmpfile` (make that sorts the output of its jobs), and
+/// Java. `/tmp` itself is no place of the command's until a rule says so.
+#[test]
+fn what_ignores_it_needs_a_rule_for_tmp() {
+    let Some(project) = Project::where_it_works() else { return };
+    let line = "python3 -c '
+import ctypes, os
+calls = ctypes.CDLL(None, use_errno=True)
+calls.tmpfile.restype = ctypes.c_void_p
+print(\"made\" if calls.tmpfile() else os.strerror(ctypes.get_errno()))'";
+    assert_eq!(project.line(line).ok().stdout, "Read-only file system\n");
+    let open = json!({ "filesystem": { "allowWrite": ["/tmp"] } });
+    assert_eq!(project.run().sandbox(open).line(line).ok().stdout, "made\n");
+}

@@ -18,6 +18,6 @@ pub use origin::Origin;
 pub use project::Project;
 pub use run::{Palisade, Run};
 pub use started::Started;
-pub use tools::{Tools, works_here};
+pub use tools::{Tools, program, works_here};
 pub use tree::Tree;
 pub use wait::eventually;

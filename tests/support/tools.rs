@@ -39,6 +39,12 @@ impl Tools {
     }
 }
 
+/// The program `name` on the search path, for tests of what not every machine has.
+pub fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
 /// Whether the sandbox runs on this machine. Where it does not, the test is skipped with a word, unless
 /// `SANDBOX_MUST_WORK` is set: then it fails.
 pub fn works_here() -> bool {

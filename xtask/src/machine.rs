@@ -28,7 +28,13 @@ pub(crate) fn is_root() -> bool {
 
 /// The program `name`, looked up on the search path.
 pub(crate) fn program(name: &str, reach: Reach) -> Option<PathBuf> {
-    search_path(reach).into_iter().map(|folder| folder.join(name)).find(|path| is_usable(path, reach))
+    programs(name, reach).next()
+}
+
+/// Every program `name` on the search path, in its order.
+pub(crate) fn programs(name: &str, reach: Reach) -> impl Iterator<Item = PathBuf> {
+    let paths = search_path(reach).into_iter().map(move |folder| folder.join(name));
+    paths.filter(move |path| is_usable(path, reach))
 }
 
 /// The folders of the search path that `reach` can use, in order, each once.

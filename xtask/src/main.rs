@@ -12,6 +12,7 @@ mod lint;
 mod machine;
 mod oracle;
 mod ordinary_user;
+mod repository;
 mod run;
 mod setup;
 mod test;
@@ -47,8 +48,9 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "integration",
-        arguments: "[--must-work] [FILTER…] [-- OPTION…]",
-        about: "The integration tests alone.",
+        arguments: "[--must-work] [--long] [FILTER…] [-- OPTION…]",
+        about: "The integration tests alone. --long runs those that take minutes or the network, instead of the\n\
+                others: a thousand commands, work on this project itself, packages.",
         carry_out: test::integration,
     },
     Task {

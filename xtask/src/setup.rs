@@ -5,7 +5,7 @@
 //! is for `palisade probe` to find out. Where nothing is missing it costs a few quick looks.
 
 use crate::failure::{Context, Failure, Result};
-use crate::machine::{Reach, ask, is_root, program};
+use crate::machine::{Reach, ask, is_root, program, programs};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -114,12 +114,12 @@ const NEEDS: &[Need] = &[
         is_met: |reach| program("curl", reach).is_some(),
     },
     Need {
-        name: "python3 with venv",
-        why: "tests make a virtual environment and speak HTTP with it",
-        apt: &["python3", "python3-venv"],
-        dnf: &["python3"],
+        name: "python3 with venv and pytest",
+        why: "tests run tests of Python in a virtual environment",
+        apt: &["python3", "python3-venv", "python3-pytest"],
+        dnf: &["python3", "python3-pytest"],
         purpose: Purpose::Test,
-        is_met: has_python_with_venv,
+        is_met: has_python_with_pytest,
     },
     Need {
         name: "node and npm",
@@ -128,6 +128,22 @@ const NEEDS: &[Need] = &[
         dnf: &["nodejs", "npm"],
         purpose: Purpose::Test,
         is_met: |reach| program("node", reach).is_some() && program("npm", reach).is_some(),
+    },
+    Need {
+        name: "make",
+        why: "tests build with several jobs",
+        apt: &["make"],
+        dnf: &["make"],
+        purpose: Purpose::Test,
+        is_met: |reach| program("make", reach).is_some(),
+    },
+    Need {
+        name: "strace",
+        why: "tests trace programs in the sandbox",
+        apt: &["strace"],
+        dnf: &["strace"],
+        purpose: Purpose::Test,
+        is_met: |reach| program("strace", reach).is_some(),
     },
     Need {
         name: "bash's headers",
@@ -182,10 +198,14 @@ fn version(text: &str) -> Option<[u32; 3]> {
     Some([numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)])
 }
 
-fn has_python_with_venv(reach: Reach) -> bool {
-    let Some(python) = program("python3", reach) else { return false };
-    ask(Command::new(python).args(["-I", "-S", "-c", "import ensurepip, venv"]))
-        .is_ok_and(|(succeeded, _)| succeeded)
+/// The first python3 makes the environments; any may have pytest, which a person's own often lacks.
+fn has_python_with_pytest(reach: Reach) -> bool {
+    let imports = |python: &Path, modules: &str| {
+        ask(Command::new(python).args(["-I", "-c", &format!("import {modules}")]))
+            .is_ok_and(|(succeeded, _)| succeeded)
+    };
+    program("python3", reach).is_some_and(|python| imports(&python, "ensurepip, venv"))
+        && programs("python3", reach).any(|python| imports(&python, "pytest, venv"))
 }
 
 /// A package manager: what brings its lists up to date, and what installs.

@@ -4,14 +4,15 @@
 //! others. So root runs them twice: as itself, and as an ordinary user. They find everything they need
 //! through variables: `PALISADE_PROGRAM`, `PALISADE_ATTEMPT`, `PALISADE_ATTEMPT_STATIC` (the program that
 //! makes one harmless access or system call, and the same linked statically), `PALISADE_TOOLCHAIN` (a Rust
-//! that they can read), and `SANDBOX_MUST_WORK`, which turns a skip into a failure.
+//! that they can read), `PALISADE_REPOSITORY` (a copy of this project, for the long tests), and `SANDBOX_MUST_WORK`,
+//! which turns a skip into a failure.
 
 use crate::cargo::{self, step};
 use crate::failure::{Context, Failure, Result};
 use crate::machine::is_root;
 use crate::ordinary_user::{OrdinaryUser, UID};
 use crate::setup::{Purpose, ensure};
-use crate::toolchain;
+use crate::{repository, toolchain};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,9 @@ use std::process::{Command, ExitCode};
 /// `cargo xtask test [--must-work] [FILTER…] [-- OPTION…]`.
 pub(crate) fn test(arguments: &[OsString]) -> Result<ExitCode> {
     let options = Options::parse(arguments)?;
+    if options.long {
+        return Err(Failure::usage("--long is for integration"));
+    }
     ensure(Purpose::Test)?;
     let mut report = Report::default();
     report.add("unit tests", unit_tests(&options));
@@ -27,7 +31,7 @@ pub(crate) fn test(arguments: &[OsString]) -> Result<ExitCode> {
     report.finish()
 }
 
-/// `cargo xtask integration [--must-work] [FILTER…] [-- OPTION…]`.
+/// `cargo xtask integration [--must-work] [--long] [FILTER…] [-- OPTION…]`.
 pub(crate) fn integration(arguments: &[OsString]) -> Result<ExitCode> {
     let options = Options::parse(arguments)?;
     ensure(Purpose::Test)?;
@@ -39,6 +43,8 @@ pub(crate) fn integration(arguments: &[OsString]) -> Result<ExitCode> {
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     must_work: bool,
+    /// The tests that take minutes or the network, which ordinary runs leave out, instead of the others.
+    long: bool,
     /// For the test programs: filters, and their own options.
     arguments: Vec<OsString>,
 }
@@ -46,11 +52,13 @@ struct Options {
 impl Options {
     fn parse(arguments: &[OsString]) -> Result<Self> {
         let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
-        let mut options = Options { must_work: is_ci, arguments: Vec::new() };
+        let mut options = Options { must_work: is_ci, long: false, arguments: Vec::new() };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             if argument == "--must-work" {
                 options.must_work = true;
+            } else if argument == "--long" {
+                options.long = true;
             } else if argument == "--" {
                 options.arguments.extend(rest.by_ref().cloned());
             } else if argument.as_encoded_bytes().starts_with(b"-") {
@@ -66,7 +74,19 @@ impl Options {
         if self.must_work {
             command.env("SANDBOX_MUST_WORK", "1");
         }
+        if self.long {
+            command.arg("--ignored");
+        }
         command
+    }
+
+    /// Makes at `folder` what the long tests work on, if they are wanted.
+    fn prepare(&self, folder: &Path, command: &mut Command) -> Result<()> {
+        if self.long {
+            repository::copy_to(folder)?;
+            command.env("PALISADE_REPOSITORY", folder);
+        }
+        Ok(())
     }
 }
 
@@ -129,6 +149,7 @@ fn as_the_caller(programs: &Programs, options: &Options) -> Result<()> {
     let mut command = Command::new(&programs.integration);
     cargo::leave(&mut command).current_dir(cargo::root().join("tests"));
     programs.apply(&mut command);
+    options.prepare(&cargo::target_folder()?.join("xtask/repository"), &mut command)?;
     step(options.apply(command.args(&options.arguments)))
 }
 
@@ -143,6 +164,7 @@ fn as_an_ordinary_user(programs: &Programs, options: &Options) -> Result<()> {
     };
     let mut command = user.command(&programs.integration);
     programs.apply(&mut command);
+    options.prepare(&user.path("repository"), &mut command)?;
     step(options.apply(command.args(&options.arguments)))
 }
 
@@ -202,10 +224,10 @@ mod tests {
 
     #[test]
     fn what_is_no_option_is_a_filter() {
-        let words = ["git", "--must-work", "network::", "--", "--nocapture"].map(OsString::from);
+        let words = ["git", "--must-work", "--long", "network::", "--", "--nocapture"].map(OsString::from);
         let options = Options::parse(&words).expect("well-formed");
         let arguments = ["git", "network::", "--nocapture"].map(OsString::from).into();
-        assert_eq!(options, Options { must_work: true, arguments });
+        assert_eq!(options, Options { must_work: true, long: true, arguments });
         assert!(Options::parse(&["--mustwork".into()]).is_err(), "a misspelt option is no filter");
     }
 }
