@@ -4,7 +4,7 @@
 
 use super::options::{Given, Options, Stop};
 use super::table::{ANY_LONG, Before, Behind, DIGITS, Effect, LONE_DASH, Place, ROWS, Row};
-use super::{Reason, Role, Words, launchers, special};
+use super::{Reason, Role, Words, launchers, runners, special, split_string};
 use crate::shell::{Assignment, Word};
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -73,7 +73,9 @@ pub(super) fn look(name: &str, words: &Words) -> Found {
     let found = special::look(name, words).or_else(|| BY_NAME.get(name).map(|row| behind(row, words)));
     match found {
         Some(found) => Found { is_wrapper: true, ..found },
-        None => launchers::look(name, words).unwrap_or_else(Found::nothing),
+        None => {
+            launchers::look(name, words).or_else(|| runners::look(name, words)).unwrap_or_else(Found::nothing)
+        }
     }
 }
 
@@ -327,22 +329,26 @@ fn command(row: &Row, words: &Words, options: &Options<'_>, start: usize) -> Opt
     Some(Inner { more, ..found })
 }
 
+/// More words behind a text are not copied for it: each such option would copy them again.
+const MOST_BEHIND_TEXT: usize = 1_000;
+
 /// `env -S TEXT`: the words of the text stand in the option's place, and are options of `env` again. `given` ends with
 /// that option.
 fn split_string(row: &Row, words: &Words, given: &[Given<'_>]) -> Found {
     let Some(Given { value: Some(text), next, .. }) = given.last() else { return Found::nothing() };
-    let rest = words.get(*next..).unwrap_or_default();
-    let split = text.split_whitespace().map(special::literal);
-    let all: Words =
-        words.iter().take(1).cloned().chain(split).chain(rest.iter().cloned()).collect::<Vec<_>>().into();
-    if text.contains(['\\', '$', '#', '"', '\'']) {
-        let unquoted = |word: &Word| match &word.value {
-            Some(value) => special::literal(&value.replace(['"', '\'', '\\'], "")),
-            None => word.clone(),
-        };
-        let guess: Words = all.iter().map(unquoted).collect::<Vec<_>>().into();
-        return Found::guessed(&guess, &Stop { at: 1, reason: Reason::UnknownOption });
+    let rest = words.from(*next);
+    let guessed = |reason| {
+        // Whatever it parts them by and takes away from them.
+        let plain = text.replace(['"', '\'', '\\'], "");
+        let parts: Words = plain.split_whitespace().map(special::literal).collect::<Vec<_>>().into();
+        let inner = vec![Inner::guess(parts), Inner::guess(rest.clone())];
+        Found { inner, ..Found::hidden(reason) }
+    };
+    let Some(split) = split_string::split(text) else { return guessed(Reason::UnknownOption) };
+    if rest.len() > MOST_BEHIND_TEXT {
+        return guessed(Reason::TooDeep);
     }
+    let all = words.iter().take(1).cloned().chain(split).chain(rest.iter().cloned()).collect::<Vec<_>>();
     let before = Options { given: given.to_vec(), end: *next };
-    Found::other(vec![Inner { enters: enters(row, &before), ..Inner::words(all) }])
+    Found::other(vec![Inner { enters: enters(row, &before), ..Inner::words(all.into()) }])
 }

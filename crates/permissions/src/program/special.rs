@@ -17,7 +17,7 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
         "source" | "." => source(words),
         "find" | "gfind" => find(words),
         "fd" | "fdfind" => fd(words),
-        "parallel" => parallel(words),
+        "parallel" | "sem" => parallel(words),
         "su" => su(words),
         "runuser" => runuser(words),
         "script" => script(words),

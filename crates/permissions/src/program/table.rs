@@ -301,6 +301,9 @@ pub(super) static ROWS: &[Row] = &[
         )
     },
     Row { before: Before::Operand, ..row(&["gosu", "su-exec"], "", "") },
+    // Variables for it.
+    Row { before: Before::Assignments, ..row(&["cross-env"], "", "") },
+    Row { before: Before::Assignments, behind: Behind::Code, ..row(&["cross-env-shell"], "", "") },
     Row {
         behind: Behind::WordsOrShell,
         ..row(&["fakeroot"], "l:s:i:b:uhv", "lib= faked= unknown-is-real help version")

@@ -40,6 +40,9 @@ fn env() {
         env -S 'rm -rf x'
         env -iS 'FOO=1 rm -rf x' y
         env -S "'rm' x"
+        env -S 'A=1 rm\_x\c y' z
+        env -S '${SHELL} -c ls' x
+        env -S 'rm "x' y
         env FOO="$X" npm test
         env FOO=$X npm test
         env
