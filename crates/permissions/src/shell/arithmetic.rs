@@ -2,11 +2,12 @@
 //!
 //! Only names, numbers, operators, parentheses, `$name` and `${name}` are read. The shell evaluates what a name
 //! *holds*, subscripts with substitutions included, so a name is read only where the line itself is certain to
-//! have made it a number.
+//! have made it a number. A name that may decide which program runs is not set here.
 
 use super::reader::{Reader, Result, is_blank, is_name_byte, name_length};
 use super::word::Draft;
 use super::{DEEPEST, Reason, Shell};
+use crate::variables::is_special;
 
 impl Reader<'_> {
     /// `$((…))`.
@@ -97,6 +98,10 @@ impl Reader<'_> {
             self.expect("}", Reason::Arithmetic)?;
         }
         if starts && !dollar && self.is_assigned() {
+            // `((PATH=1))` is no assignment to whoever looks at the commands of the line.
+            if is_special(name) {
+                return Err(Reason::Arithmetic);
+            }
             self.facts.assign(name, true)
         } else {
             self.facts.evaluate(name)

@@ -41,7 +41,18 @@ fn arithmetic_over_data() {
     ] {
         assert_eq!(reason(line), Some(Reason::ArithmeticOnData), "{line}");
     }
-    for line in ["set -- 'a[$(rm prey)]'; echo $(($1))", "echo $((`rm prey`))", "(($(rm prey)))"] {
+    for line in [
+        "set -- 'a[$(rm prey)]'; echo $(($1))",
+        "echo $((`rm prey`))",
+        "(($(rm prey)))",
+        // Nobody who looks at the commands would see these variables being set.
+        "((PATH = 1)); npm test",
+        "echo $((PATH=1)); npm test",
+        "x=$((PATH=1)); npm test",
+        "for ((IFS=1; 1; 1)); do npm test; done",
+        "for ((i=0; i<1; BASH_ENV=1)); do npm test; done",
+        "[[ $((LD_PRELOAD=1)) == 1 ]]; npm test",
+    ] {
         assert_eq!(reason(line), Some(Reason::Arithmetic), "{line}");
     }
 }
