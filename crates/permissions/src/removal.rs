@@ -6,7 +6,7 @@
 //! worked in; whether that asks depends on the mode, and is for the judge.
 //!
 //! The attacker writes the line, in any spelling. What is certain about an operand is compared with the places; what is
-//! not certain is critical. It does not look at files, so it does not know links, nor that a directory holds a
+//! not certain is critical, and so is a way through `/proc`. It does not look at files, so it does not know links, nor that a directory holds a
 //! repository. Other ways to lose a file (`truncate`, `shred`, `dd`, `git clean`, `>`, an interpreter) are no removals here.
 
 mod operand;
@@ -83,6 +83,8 @@ pub enum Critical {
     Elsewhere,
     /// The operand is relative to a directory that is not known.
     Directory,
+    /// The operand leads through a link of the kernel's: `/proc/self/root/usr`, `/proc/self/cwd/`, `/dev/fd/3/x`.
+    Kernel,
 }
 
 /// For people.
@@ -98,6 +100,7 @@ impl fmt::Display for Critical {
             Critical::Shell => "the shell decides what it removes",
             Critical::Elsewhere => "another program decides what it removes",
             Critical::Directory => "it is not known in which directory it removes",
+            Critical::Kernel => "it removes through a link of the kernel's, which may lead anywhere",
         })
     }
 }
@@ -196,11 +199,23 @@ impl<'a> Judge<'a> {
         if path.iter().any(|name| name.may_be(".git", self.matching)) {
             return Some(Critical::Git);
         }
+        if self.is_kernels(path) {
+            return Some(Critical::Kernel);
+        }
         let sweeping = path.iter().rev().take_while(|name| name.sweeps()).count();
         let swept = (1..=sweeping).map(|count| &path[..path.len() - count]);
         let is_kept =
             |directory: &[Name<'_>]| self.kept(directory).is_some() || self.holds_directory(directory);
         self.kept(path).or_else(|| swept.into_iter().any(is_kept).then_some(Critical::Everything))
+    }
+
+    /// Whether a path may lead through the links that the kernel keeps of what a process has open.
+    fn is_kernels(&self, path: &[Name<'_>]) -> bool {
+        let may_start = |names: &[&str]| {
+            path.len() > names.len()
+                && names.iter().zip(path).all(|(name, own)| own.may_be(name, self.matching))
+        };
+        may_start(&["proc"]) || may_start(&["dev", "fd"])
     }
 
     /// Whether a path may be one that is to be kept as a whole.

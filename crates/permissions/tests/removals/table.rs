@@ -116,6 +116,17 @@ fn the_whole_file_system_and_its_top() {
     ] {
         assert!(["TopLevel", "Root", "Home"].contains(&&*found(line, "/w/proj", false)[0]), "{line}");
     }
+    for line in [
+        "rm -rf /proc/self/cwd/",
+        "rm -rf /proc/self/cwd/*",
+        "rm -rf /proc/self/root/usr",
+        "rm -rf /pro?/1/root",
+        "rm -rf /dev/fd/3/x",
+        "mv /proc/thread-self/cwd/src /tmp",
+        "cd /proc/self/cwd && rm -rf src",
+    ] {
+        check(line, &["Kernel"]);
+    }
     check("rm -rf /tmp/*", &["Everything"]);
     check("rm -rf /tmp/a*", &["outside /tmp/a*"]);
     check("rm -rf /private/etc/hosts", &["outside /private/etc/hosts"]);
