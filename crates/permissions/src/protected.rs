@@ -23,7 +23,7 @@ const DIRECTORIES: &[&str] = &[
 ];
 
 /// Files of these names.
-const FILES: &[&str] = &[
+pub(crate) const FILES: &[&str] = &[
     ".bash_aliases",
     ".bash_login",
     ".bash_logout",

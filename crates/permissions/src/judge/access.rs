@@ -179,13 +179,13 @@ const OUTPUTS: &[(&str, &[&str])] = &[
     ("wget", &["-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file"]),
 ];
 
-/// Every file that `program` touches, as far as its words say.
-pub(super) fn touches(program: &Program, context: &Context<'_>) -> Vec<Touch> {
+/// Every file that `program` touches, as far as its words say; of those that it reads only where `reads` asks for them.
+pub(super) fn touches(program: &Program, reads: bool, context: &Context<'_>) -> Vec<Touch> {
     let Some(name) = program.name.as_deref() else { return Vec::new() };
     let mut found = Vec::new();
     let listed = |list: &[&str]| list.contains(&name);
     let prints = name == "sed" && read_only::reads(&program.words, name).is_some();
-    let access = [(Access::Read, listed(READERS)), (Access::Write, listed(WRITERS) && !prints)];
+    let access = [(Access::Read, reads && listed(READERS)), (Access::Write, listed(WRITERS) && !prints)];
     for (access, _) in access.into_iter().filter(|(_, is_listed)| *is_listed) {
         for word in program.words.iter().skip(1) {
             add_word(access, word, program, context, &mut found);
@@ -194,10 +194,10 @@ pub(super) fn touches(program: &Program, context: &Context<'_>) -> Vec<Touch> {
             found.push(Touch::new(access, Place::Unknown, name, context));
         }
     }
-    if let Some(hidden) = searches(name, program) {
+    if let Some(hidden) = searches(name, program).filter(|_| reads) {
         add_trees(hidden, program, context, &mut found);
     }
-    if name == "git" {
+    if name == "git" && reads {
         add_shown_by_git(program, context, &mut found);
     }
     if listed(COPIERS) {
@@ -322,20 +322,49 @@ fn add_destinations(program: &Program, context: &Context<'_>, found: &mut Vec<To
         let text = part.and_then(|mark| word.value.as_deref()?.split_once(mark)).map(|(_, text)| text);
         let place = place_of(word, text, program, context);
         if let Place::Paths(paths) = &place {
-            let inner = Place::Paths(within(paths, &operands));
-            found.push(Touch::new(Access::Write, inner, &word.raw, context));
+            let inner = within(paths, &operands, program);
+            found.extend(inner.into_iter().map(|place| Touch::new(Access::Write, place, &word.raw, context)));
         }
         found.push(Touch::new(Access::Write, place, &word.raw, context));
     }
 }
 
-/// The paths that `operands` would have in the directories `paths`.
-fn within(paths: &[AbsPath], operands: &[&Word]) -> Vec<AbsPath> {
-    let names = operands.iter().filter_map(|word| word.value.as_deref()).filter_map(|value| {
-        value.trim_end_matches('/').rsplit('/').next().filter(|name| !matches!(*name, "" | "." | ".."))
-    });
-    let names: Vec<&str> = names.collect();
-    paths.iter().flat_map(|path| names.iter().filter_map(|name| path.join(name).ok())).collect()
+/// Whether a copy makes the directories in front of a name as well: `cp --parents a/b d` makes `d/a/b`.
+fn keeps_directories(program: &Program) -> bool {
+    let name = program.name.as_deref().unwrap_or_default();
+    let mut options = program.words.iter().skip(1).filter_map(|word| word.value.as_deref());
+    options.any(|option| match option.strip_prefix("--") {
+        Some(long) => !long.is_empty() && ["parents", "relative"].iter().any(|full| full.starts_with(long)),
+        None => name == "rsync" && option.starts_with('-') && option.contains('R'),
+    })
+}
+
+/// What `operands` of a copy would be called in the directories `paths`.
+fn within(paths: &[AbsPath], operands: &[&Word], program: &Program) -> Vec<Place> {
+    let (mut named, mut wild, mut takes_contents) = (Vec::new(), Vec::new(), false);
+    let keeps_directories = keeps_directories(program);
+    let slash_means_contents = program.name.as_deref() == Some("rsync");
+    for word in operands {
+        let written = word.value.as_deref().unwrap_or(&word.raw);
+        let text = written.trim_end_matches('/');
+        let last = text.rsplit('/').next().unwrap_or(text);
+        let name = if keeps_directories { text.trim_start_matches('/') } else { last };
+        let joined = || paths.iter().filter_map(|path| path.join(name).ok());
+        let flags = word.flags;
+        let is_wild = flags.glob && !flags.dynamic && !flags.brace && !flags.quoted && !name.contains('\\');
+        let is_contents = matches!(last, "" | "." | "..") || (slash_means_contents && written.ends_with('/'));
+        takes_contents |= is_contents;
+        match word.value {
+            _ if is_contents => {}
+            Some(_) => named.extend(joined()),
+            None if is_wild => wild.extend(joined()),
+            None => takes_contents = true,
+        }
+    }
+    let below = takes_contents.then(|| Place::Below { paths: paths.to_vec(), hidden: true });
+    let named = (!named.is_empty()).then_some(Place::Paths(named));
+    let wild = (!wild.is_empty()).then_some(Place::Wildcard(wild));
+    [named, wild, below].into_iter().flatten().collect()
 }
 
 /// Adds what stands behind options that name a file to write, in the same word or the next.
@@ -384,7 +413,8 @@ pub(super) fn edits(program: &Program, context: &Context<'_>) -> Option<Vec<Touc
             Some(value) if value.starts_with('-') && !only_operands => {
                 let is_known =
                     value.len() > 1 && value.chars().skip(1).all(|letter| letters.contains(letter));
-                let is_long = matches!(value, "--recursive" | "--force" | "--verbose" | "--parents");
+                let is_long = matches!(value, "--recursive" | "--force" | "--verbose")
+                    || (value == "--parents" && matches!(name, "mkdir" | "rmdir"));
                 if !is_known && !is_long {
                     return None;
                 }
@@ -397,7 +427,7 @@ pub(super) fn edits(program: &Program, context: &Context<'_>) -> Option<Vec<Touc
             None => {}
         }
     }
-    Some(touches(program, context))
+    Some(touches(program, true, context))
 }
 
 fn edits_of_sed(program: &Program, context: &Context<'_>) -> Option<Vec<Touch>> {

@@ -99,9 +99,7 @@ impl Touched {
             let is_long = program.words.len() > MOST_TOUCHED;
             let start =
                 is_long.then(|| Program { words: program.words.part(0..MOST_TOUCHED), ..program.clone() });
-            let of_words = touches(start.as_ref().unwrap_or(program), context)
-                .into_iter()
-                .filter(|touch| has_paths || touch.access == Access::Write);
+            let of_words = touches(start.as_ref().unwrap_or(program), has_paths, context).into_iter();
             let before = touched.by_words.len();
             touched.by_words.extend(of_words.map(|touch| (at, touch)));
             touched.is_cut |= (is_long || program.is_cut()) && touched.by_words.len() > before;

@@ -156,6 +156,11 @@ fn pass_any_depth(rule: &[&[u8]], reached: &mut [bool]) {
     }
 }
 
+/// Whether a name with wildcards may be that of a protected file.
+pub(super) fn may_name_protected(name: &[u8]) -> bool {
+    crate::protected::FILES.iter().any(|known| names_meet(name, known.as_bytes()))
+}
+
 /// Whether two names with wildcards have a name in common, or one could be told apart only by reading sets.
 fn names_meet(found: &[u8], pattern: &[u8]) -> bool {
     let starts_wild = found.first().is_some_and(|c| b"*?[".contains(c));

@@ -7,7 +7,7 @@ use super::Lines;
 use crate::judge::access::{Touch, edits, touches};
 use crate::judge::breadth::{EXACT_ONLY, is_broad};
 use crate::judge::indirect::only_steers;
-use crate::judge::place::{Place, place_of};
+use crate::judge::place::{Place, may_name_protected, place_of};
 use crate::judge::{Answer, Answerer, By, Call, Found, Reason, Verdict, names_tool, remedy};
 use crate::program::{self, Operands, Program, Reach, Role};
 use crate::protected::is_protected;
@@ -89,7 +89,7 @@ impl<'a> Lines<'a, '_> {
     fn is_about_files(&self, at: usize) -> bool {
         let program = &self.programs.list[at];
         let name = program.name.as_deref().unwrap_or_default();
-        let mut touched = touches(program, self.context).into_iter();
+        let mut touched = touches(program, true, self.context).into_iter();
         read_only::reads(&program.words, name).is_some()
             || touched.any(|touch| !self.is_inside(&touch.place, touch.access == Access::Write))
     }
@@ -310,28 +310,38 @@ impl<'a> Lines<'a, '_> {
             self.files.is_inside(path) && !(to_write && is_protected(path, self.context.folds_case))
         };
         match place {
+            // Anything in there may be protected.
+            Place::Below { .. } if to_write => false,
             Place::Paths(paths) | Place::Below { paths, .. } => paths.iter().all(is_free),
-            // A wildcard after a dot may name what is protected.
-            Place::Wildcard(paths) => paths.iter().all(|path| {
-                let hides = path
-                    .components()
-                    .any(|name| name.starts_with(b".") && name.iter().any(|c| b"*?[".contains(c)));
-                is_free(path) && !(to_write && hides)
-            }),
+            Place::Wildcard(paths) => {
+                paths.iter().all(|path| is_free(path) && !(to_write && self.may_find_protected(path)))
+            }
             Place::Unknown => false,
         }
     }
 
+    /// Whether a wildcard may find something protected: one behind a dot, or, where programs look for their settings, one
+    /// that may be the name of such a file.
+    fn may_find_protected(&self, path: &AbsPath) -> bool {
+        let is_wild = |name: &[u8]| name.iter().any(|c| b"*?[".contains(c));
+        let here = [self.context.root, self.context.working_directory];
+        let is_here = path.parent().is_some_and(|parent| here.contains(&&parent));
+        path.components().any(|name| name.starts_with(b".") && is_wild(name))
+            || (is_here
+                && path.components().last().is_some_and(|name| is_wild(name) && may_name_protected(name)))
+    }
+
     /// What lets a redirection through.
     fn by_of_redirection(&self, touch: &Touch) -> By<'a> {
-        if touch.access == Access::Read {
+        let is_connection = matches!(&touch.place, Place::Paths(paths) if paths.iter().any(is_device));
+        if touch.access == Access::Read && !is_connection {
             return By::Nature;
         }
         let Place::Paths(paths) = &touch.place else { return By::Nothing(Reason::UnknownPath) };
         // Where the home directory is may have been changed by the line itself.
         let at_home =
             ["~", "$HOME", "${HOME"].iter().any(|home| touch.text.trim_start_matches('"').starts_with(home));
-        if at_home || paths.iter().any(is_device) {
+        if at_home || is_connection {
             return By::Nothing(Reason::UnknownPath);
         }
         if let Some(rule) = self.covering_line() {
