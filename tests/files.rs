@@ -4,6 +4,7 @@
 //! the directory next to the root.
 
 mod denied;
+mod everything;
 mod hidden;
 mod links;
 mod names;

@@ -23,6 +23,9 @@ pub struct Setting<'a> {
     pub proc_read_only: &'a [AbsPath],
     /// Those to hide, since they tell of the host as a whole.
     pub proc_hidden: &'a [(AbsPath, palisade_policy::Node)],
+    /// Symbolic links directly in `/`, each with its text, that lead to what the command may see: `/bin`, `/lib64`. They
+    /// are made where the sandbox's tree is made anew.
+    pub root_links: &'a [(AbsPath, Vec<u8>)],
     /// The command's variables, for a launch in which bubblewrap itself sets them.
     pub variables: &'a [(Vec<u8>, Vec<u8>)],
 }
@@ -66,7 +69,12 @@ const ISOLATION: [&str; 10] = [
 pub fn arguments(mounts: &Mounts, setting: &Setting<'_>) -> Result<Vec<Vec<u8>>, ArgumentsError> {
     let mut list = List(ISOLATION.iter().map(|word| word.as_bytes().to_vec()).collect());
     let root = AbsPath::root();
-    list.bind(if mounts.root_is_writable() { "--bind" } else { "--ro-bind" }, &root, &root);
+    if mounts.hides_root() {
+        list.push(["--chmod", "0111", "/"]);
+        setting.root_links.iter().for_each(|(at, text)| list.push([&b"--symlink"[..], text, at.as_bytes()]));
+    } else {
+        list.bind(if mounts.root_is_writable() { "--bind" } else { "--ro-bind" }, &root, &root);
+    }
     // Shared memory is for every user, as on the host; bubblewrap makes the directory for one.
     list.push(["--dev", "/dev", "--chmod", "1777", "/dev/shm", "--proc", "/proc"]);
     for path in setting.proc_read_only {
@@ -118,6 +126,8 @@ impl List {
             // bubblewrap would mount where it leads. That it is missing shows when the mounts are verified.
             Mount::PinLink(_) => {}
             Mount::HideFile(at) => self.bind("--ro-bind", setting.hidden_file, at),
+            // The tree was made so.
+            Mount::SearchOnly(at) if at.is_root() => {}
             Mount::HideDirectory(at) => self.bind("--ro-bind", setting.hidden_directory, at),
             Mount::SearchOnly(at) => self.push([b"--perms", &b"0111"[..], b"--tmpfs", at.as_bytes()]),
             Mount::Passage(at) => self.push([b"--perms", &b"0111"[..], b"--dir", at.as_bytes()]),
@@ -160,6 +170,7 @@ mod tests {
             working_directory: &confinement.working_directory,
             proc_read_only: &[path("/proc/sys")],
             proc_hidden: &[(path("/proc/timer_list"), Node::File)],
+            root_links: &[(path("/bin"), b"usr/bin".to_vec())],
             variables: &[(b"A".to_vec(), b"b\nc".to_vec())],
         };
         let list = arguments(&Mounts::plan(&confinement), &setting)?;
@@ -199,6 +210,36 @@ mod tests {
         --bind /home/u/p /home/u/p
         --ro-bind /s/directory /srv
         --remount-ro /home/u
+        --setenv A b\nc
+        --chdir /p
+        ");
+    }
+
+    #[test]
+    fn a_launch_with_everything_hidden() {
+        let files = FileSets {
+            allow_write: vec![rule("/home/u/p")],
+            deny_read: vec![rule("/")],
+            allow_read: vec![rule("/dev"), rule("/proc"), rule("/usr")],
+            ..FileSets::default()
+        };
+        let words = lay_out(files).expect("fits").join(" ").replace(" --", "\n--");
+        let (_, words) = words.split_once("ALL\n").expect("the same beginning");
+        insta::assert_snapshot!(words, @r"
+        --chmod 0111 /
+        --symlink usr/bin /bin
+        --dev /dev
+        --chmod 1777 /dev/shm
+        --proc /proc
+        --ro-bind /proc/sys /proc/sys
+        --ro-bind /s/file /proc/timer_list
+        --perms 0111
+        --dir /home
+        --perms 0111
+        --dir /home/u
+        --bind /home/u/p /home/u/p
+        --ro-bind /usr /usr
+        --remount-ro /
         --setenv A b\nc
         --chdir /p
         ");

@@ -1,6 +1,7 @@
 //! The mount plan: a confinement's file rules as an ordered list of bubblewrap mounts, and a judge over it.
 //!
-//! The host's whole tree is bound read-only first. Then the rules are asked, as
+//! The host's whole tree is bound read-only first, unless a rule hides `/`: then there is an empty tree instead, in which
+//! only what is opened comes to be. Then the rules are asked, as
 //! [`FileSets::judge`](palisade_policy::FileSets::judge) answers, at each path that one names, and a mount is made only
 //! where the answer differs from the answer that the mounts so far give. Broad comes before narrow, so a mask always lands on top of every bind of a directory above it.
 //!
@@ -104,7 +105,6 @@ impl Mounts {
     /// stays with bubblewrap: the sandbox has its own there, and only bubblewrap can reach the host's.
     pub fn split(self, most: usize) -> (Mounts, Mounts) {
         let is_short = self.steps.len() <= most || self.steps.iter().any(|step| step.path().is_root());
-        let is_own = |at: &AbsPath| OWN.iter().any(|own| prefixes(at).any(|above| above == own.as_bytes()));
         let bubblewraps =
             |step: &Mount| !matches!(step, Mount::PinLink(_)) && (is_short || is_own(step.path()));
         let (first, then) = self.steps.into_iter().partition(bubblewraps);
@@ -115,6 +115,11 @@ impl Mounts {
     /// Whether the host's tree itself is bound writable, since no file rule holds.
     pub fn root_is_writable(&self) -> bool {
         self.root_writable
+    }
+
+    /// Whether the sandbox's tree is made anew, since a rule hides the host's, and has only what is opened.
+    pub fn hides_root(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Mount::SearchOnly(at) if at.is_root()))
     }
 
     /// What happens to an access on a real path, by folding the steps: the last one that covers it decides.
@@ -129,7 +134,8 @@ impl Mounts {
                 Mount::PinLink(_) | Mount::Seal(_) => continue,
             };
             if at.covers(path) {
-                state = new;
+                state =
+                    if at.is_root() && new == State::Hidden && is_own(path) { State::ReadOnly } else { new };
             }
         }
         match (access, state) {
@@ -137,6 +143,11 @@ impl Mounts {
             _ => Effect::Allow,
         }
     }
+}
+
+/// Whether the path lies in what the sandbox has of its own, whatever is hidden.
+fn is_own(at: &AbsPath) -> bool {
+    OWN.iter().any(|own| prefixes(at).any(|above| above == own.as_bytes()))
 }
 
 fn state(rules: &FileIndex<'_>, path: &AbsPath) -> State {
@@ -231,8 +242,13 @@ impl<'a> Planner<'a> {
         self.steps
     }
 
+    /// What a path is before a step is made for it.
     fn above(&self, path: &AbsPath) -> State {
-        self.nearest(prefixes(path).skip(1))
+        let is_top_of_own = OWN.iter().any(|own| own.as_bytes() == path.as_bytes());
+        match self.nearest(prefixes(path).skip(1)) {
+            State::Hidden if is_top_of_own => State::ReadOnly,
+            state => state,
+        }
     }
 
     fn visit(&mut self, path: &AbsPath, state: State) {
@@ -251,7 +267,7 @@ impl<'a> Planner<'a> {
         let has_visible_below = below.any(|(_, state)| *state != State::Hidden);
         self.steps.push(match self.nodes.get(path) {
             Some(Node::File) => Mount::HideFile(path.clone()),
-            _ if has_visible_below => {
+            _ if has_visible_below || path.is_root() => {
                 self.unsealed.push(path.clone());
                 self.made.insert(path.clone());
                 Mount::SearchOnly(path.clone())
@@ -400,6 +416,31 @@ mod tests {
         Writable(/home/u/x/work)
         HideDirectory(/home/u/x/work/secret)
         Seal(/home/u)
+        ");
+    }
+
+    #[test]
+    fn with_everything_hidden_the_tree_is_made_anew() {
+        let files = FileSets {
+            allow_write: rules(&["/home/u/p"]),
+            deny_read: rules(&["/", "/dev/x"]),
+            allow_read: rules(&["/dev", "/proc", "/usr"]),
+            ..FileSets::default()
+        };
+        let mounts = Mounts::plan(&confinement(files, &["/dev/x"]));
+        let (bubblewraps, attached) = mounts.clone().split(0);
+        assert!(mounts.hides_root() && bubblewraps == mounts && attached.steps.is_empty());
+        let own = ["/dev/null", "/dev/x", "/proc/self"].map(|text| mounts.judge(Access::Read, &path(text)));
+        assert_eq!(own, [Effect::Allow, Effect::Deny, Effect::Allow]);
+        let lines: Vec<String> = mounts.steps().iter().map(|step| format!("{step:?}")).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        SearchOnly(/)
+        HideFile(/dev/x)
+        Passage(/home)
+        Passage(/home/u)
+        Writable(/home/u/p)
+        ReadOnly(/usr)
+        Seal(/)
         ");
     }
 

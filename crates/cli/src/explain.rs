@@ -113,10 +113,12 @@ fn absolute(working_directory: &std::path::Path, path: &OsStr) -> Result<AbsPath
     Ok(at)
 }
 
-/// The first link on the way to `asked` that cannot be read where it lies, so that no command follows it.
+/// The first link on the way to `asked` that cannot be read where it lies, so that no command follows it. One directly in
+/// `/` is there for every command that may read what it leads to.
 fn hidden_link(asked: &AbsPath, confinement: &Confinement) -> Result<Option<AbsPath>, Failure> {
+    let is_at_top = |link: &AbsPath| link.parent().is_some_and(|parent| parent.is_root());
     let is_hidden = |link: &AbsPath| confinement.files.judge(Access::Read, link).effect == Effect::Deny;
-    Ok(links_on(asked)?.into_iter().find(is_hidden))
+    Ok(links_on(asked)?.into_iter().find(|link| is_hidden(link) && !is_at_top(link)))
 }
 
 impl Answer {

@@ -23,6 +23,7 @@ mod environment;
 mod error;
 mod launcher;
 mod listen;
+mod needed;
 mod outcome;
 mod outside;
 mod plan;

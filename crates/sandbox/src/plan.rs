@@ -4,13 +4,15 @@ use crate::environment::{self, Scene};
 use crate::error::{Error, system};
 use crate::listen::Listen;
 use crate::request::Request;
+use crate::resolve::real_path;
 use crate::scratch::CommandDirectory;
 use crate::shared::Shared;
 use palisade_bwrap::linux::{Attachments, Expected, Identity, can_attach};
 use palisade_bwrap::{ArgumentsError, MOST_ARGUMENTS, Mount, Mounts, Setting, arguments};
-use palisade_policy::{Confinement, Origin, Policy};
+use palisade_policy::{AbsPath, Access, Confinement, Effect, FileSets, Origin, Policy};
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStringExt;
 
 /// Of a plan with more mounts than this bubblewrap makes none: its time grows with their square, and by now another
 /// process, which costs a millisecond, is faster.
@@ -48,16 +50,18 @@ impl Plan {
         };
         let variables = environment::variables(&scene, listen.proxy);
         let guards = shared.guards().map_err(system("reading /proc"))?;
+        let mounts = Mounts::plan(confinement);
+        let root_links = if mounts.hides_root() { root_links(&confinement.files)? } else { Vec::new() };
         let setting = Setting {
             hidden_file: &shared.scratch.hidden_file()?,
             hidden_directory: &shared.scratch.hidden_directory()?,
             working_directory: &confinement.working_directory,
             proc_read_only: &guards.read_only,
             proc_hidden: &guards.hidden,
+            root_links: &root_links,
             variables: if shared.entry.is_some() { &[] } else { &variables },
         };
         let most = if can_attach() { MOST_BY_BUBBLEWRAP } else { usize::MAX };
-        let mounts = Mounts::plan(confinement);
         let expected = expected(&mounts)?;
         let (mounts, attached) = mounts.split(most);
         if attached.steps().len() > MOST_ATTACHED {
@@ -85,6 +89,22 @@ impl Plan {
             unix_sockets: policy.network.unix_sockets,
         })
     }
+}
+
+/// The symbolic links directly in `/` that lead to what may be read. Only an administrator can make one there: no rule
+/// opens `/` to a command.
+fn root_links(files: &FileSets) -> Result<Vec<(AbsPath, Vec<u8>)>, Error> {
+    let mut links = Vec::new();
+    for entry in std::fs::read_dir("/").map_err(system("looking for links in /"))?.flatten() {
+        let (Ok(text), Ok(at)) = (std::fs::read_link(entry.path()), AbsPath::try_from(&*entry.path())) else {
+            continue;
+        };
+        if files.judge(Access::Read, &real_path(&at)?).effect == Effect::Allow {
+            links.push((at, text.into_os_string().into_vec()));
+        }
+    }
+    links.sort();
+    Ok(links)
 }
 
 /// The error for a plan that is too long, laid to the rule that names most paths.
@@ -125,7 +145,7 @@ fn expected(mounts: &Mounts) -> Result<Vec<Expected>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use palisade_policy::{AbsPath, FileRule, FileSets, NetworkPolicy, PathPattern};
+    use palisade_policy::{FileRule, NetworkPolicy, PathPattern};
 
     #[test]
     fn a_plan_that_is_too_long_is_laid_to_the_rule_that_names_most_paths() {

@@ -101,6 +101,7 @@ fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
         working_directory: &confinement.working_directory,
         proc_read_only: &guards.read_only,
         proc_hidden: &guards.hidden,
+        root_links: &[],
         variables: &[],
     };
     let planned = arguments(&Mounts::plan(&confinement), &setting);

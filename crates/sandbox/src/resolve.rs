@@ -98,6 +98,9 @@ impl Resolver {
     fn files(&mut self, policy: &Policy, places: &Places, owner: &Owner) -> Result<FileSets, Error> {
         let mut files =
             FileSets { deny_read: self.read_denies(&policy.files.deny_read)?, ..FileSets::default() };
+        if files.deny_read.iter().any(|rule| rule.pattern.as_literal().is_root()) {
+            self.keep_own(&mut files);
+        }
         for (path, key) in [(&places.root, "root"), (&places.temporary, "temporary directory")] {
             self.nodes.insert(path.clone(), Node::Directory);
             files.allow_write.push(literal(path.clone(), Origin::builtin(key, &path.to_string())));
@@ -119,6 +122,10 @@ impl Resolver {
         for rule in &files.deny_read {
             let path = rule.pattern.as_literal();
             let Some(node) = self.nodes.get(path) else { continue };
+            // With everything hidden, a file has the names that somebody opened.
+            if path.is_root() {
+                continue;
+            }
             if !self.linked.hidden(path, *node, &rule.origin, files) {
                 cut_off.push((path, &rule.origin));
             }
@@ -131,6 +138,15 @@ impl Resolver {
             ));
         }
         std::mem::take(&mut self.linked).refuse()
+    }
+
+    /// What the sandbox has of its own, and every program needs, is there although all of the host's is hidden.
+    fn keep_own(&mut self, files: &mut FileSets) {
+        for path in ["/dev", "/proc"].iter().filter_map(|path| AbsPath::new(path).ok()) {
+            self.nodes.insert(path.clone(), Node::Directory);
+            let origin = Origin::builtin("the sandbox's own", &path.to_string());
+            files.allow_read.push(literal(path, origin));
+        }
     }
 
     /// What Palisade keeps for itself in a shared directory (`/tmp`) that a rule may open: a command that can write
@@ -162,7 +178,7 @@ impl Resolver {
             for path in paths {
                 // A missing path cannot be read, and when the command makes one it knows what is in it.
                 if let Some(path) = self.existing(&path)? {
-                    refuse(rule, &path, &["/", "/proc"], "hide what every command needs to start")?;
+                    refuse(rule, &path, &["/proc"], "hide what every command needs to start")?;
                     out.push(literal(path, rule.origin.clone()));
                 }
             }
@@ -333,8 +349,16 @@ impl Resolver {
         let Some(node) = real.node.filter(|_| !Covers::is_cover(&real.path) && is_there(&real.path)) else {
             return Ok(None);
         };
-        let is_hidden = files.deny_read.iter().any(|deny| deny.pattern.covers(&real.path).is_some());
-        if is_hidden && !names_it_inside(path, &real.path, denies)? {
+        let hiding: Vec<_> =
+            files.deny_read.iter().filter(|deny| deny.pattern.covers(&real.path).is_some()).collect();
+        let hides_all = |deny: &&FileRule| deny.pattern.as_literal().is_root();
+        let is_named = || {
+            Ok::<_, Error>(
+                names_it_inside(path, &real.path, denies)?
+                    || (hiding.iter().all(hides_all) && is_link_at_top(path)?),
+            )
+        };
+        if !hiding.is_empty() && !is_named()? {
             self.warnings.push(format!(
                 "{} is left out: only a symbolic link leads from {path} to {}, which a rule hides",
                 rule.origin, real.path
@@ -361,6 +385,12 @@ fn names_it_inside(path: &AbsPath, real: &AbsPath, denies: &[FileRule]) -> Resul
         }
     }
     Ok(false)
+}
+
+/// Whether no link leads on from `path` but such as lie directly in `/`, where no command can make one: what hides `/`
+/// hides the link as well as the place, and `/bin` is named inside it.
+fn is_link_at_top(path: &AbsPath) -> Result<bool, Error> {
+    Ok(links_on(path)?.iter().all(|link| link.parent().is_some_and(|at| at.is_root())))
 }
 
 /// Refuses a rule about one of `paths`, all of which Palisade mounts itself.

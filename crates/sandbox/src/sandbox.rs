@@ -4,6 +4,7 @@ use crate::cover::{CoverError, Covers};
 use crate::error::{Error, system};
 use crate::launcher::Launcher;
 use crate::listen::Listen;
+use crate::needed;
 use crate::outcome::Outcome;
 use crate::outside::UnsandboxedReason;
 use crate::plan::Plan;
@@ -23,6 +24,7 @@ use palisade_proxy::{Listeners, Proxy};
 use std::ffi::OsString;
 use std::io;
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -101,6 +103,7 @@ impl Sandbox {
         let (root, working_directory) = request.directories()?;
         self.shared.refuse_writable_bubblewrap(&root, &policy)?;
         let (program, argv) = program_and_argv(request, &working_directory, &root, &policy.files)?;
+        let shell = AbsPath::new(program.as_bytes()).ok().filter(|_| request.by_shell());
         refuse_ways_around(request.streams, self.shared.entry.is_some())?;
         let pipes = Pipes::make(request.streams)?;
         let started = self.start(program, argv, pipes.inner, policy.network.unix_sockets)?;
@@ -112,6 +115,9 @@ impl Sandbox {
             tracing::warn!("{warning}");
         }
         refuse_hidden(&places.working_directory, &confinement)?;
+        if self.shared.entry.is_some() {
+            needed::refuse_hidden(&confinement.files, shell.as_ref())?;
+        }
         let mut plan = Plan::new(&self.shared, &policy, request, &confinement, &temporary)?;
         let expected = (!confinement.files_disabled).then(|| std::mem::take(&mut plan.expected));
         let (mut held, listen) = match self.build(started, plan).await? {
