@@ -86,6 +86,21 @@ fn narrower_rules_hold_as_ever() {
     assert_eq!(project.tree(), ["here", "keys", "keys/id"]);
 }
 
+/// It is mounted over itself by another way than the rest, which must not need what is hidden by then.
+#[test]
+fn a_protected_link_stays_in_place_whatever_is_hidden_around_it() {
+    let Some(project) = project() else { return };
+    project.write("startup", "orig\n");
+    symlink("startup", project.root().join(".bashrc")).expect("own directory");
+    for rules in [hidden_but(&[]), json!({ "denyRead": ["/tmp"] })] {
+        for line in ["rm .bashrc", "echo evil > evil; mv evil .bashrc", "echo evil > startup"] {
+            let run = attempt(&project, rules.clone(), &format!("cat here; {line}"));
+            assert!(run.status != 0 && run.stdout == "here\n", "{line} with {rules}: {run:#?}");
+        }
+        assert_eq!(project.read(".bashrc"), "orig\n", "{rules}");
+    }
+}
+
 /// A link in a hidden directory opens nothing, only those directly in `/` are taken for what they lead to.
 #[test]
 fn a_link_opens_nothing_of_it() {

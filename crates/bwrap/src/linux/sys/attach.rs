@@ -166,15 +166,34 @@ fn enter(work: &Work<'_>) -> Result<()> {
 
 /// The sources of hidden files and directories, opened before anything is mounted over them; after the first, the
 /// mount that was made last, on which nothing is mounted.
+#[derive(Default)]
 struct Masks {
-    file: OwnedFd,
-    directory: OwnedFd,
+    file: Option<OwnedFd>,
+    directory: Option<OwnedFd>,
 }
 
 impl Masks {
+    /// Opens those that a step needs: where bubblewrap has hidden all that is to be hidden, they may be hidden with it.
     fn open(work: &Work<'_>) -> Result<Self> {
-        Ok(Masks { file: open(&work.hidden_file)?, directory: open(&work.hidden_directory)? })
+        let mut masks = Masks::default();
+        for step in &work.steps {
+            match step.what {
+                What::HideFile if masks.file.is_none() => masks.file = Some(open(&work.hidden_file)?),
+                What::HideDirectory if masks.directory.is_none() => {
+                    masks.directory = Some(open(&work.hidden_directory)?);
+                }
+                _ => {}
+            }
+        }
+        Ok(masks)
     }
+}
+
+/// Hides what is at `at` by the mask, whose place the new mount takes.
+fn hide(mask: &mut Option<OwnedFd>, at: &CStr) -> Result<()> {
+    let source = mask.as_ref().ok_or(Errno::BADF)?;
+    *mask = Some(bind(source, &open(at)?, Change::ToReadOnly, false)?);
+    Ok(())
 }
 
 impl Step {
@@ -192,10 +211,8 @@ impl Step {
                 let (source, target) = self.ends(source, bases, OFlags::NOFOLLOW)?;
                 bind(&source, &target, Change::ToReadOnly, false)?;
             }
-            What::HideFile => masks.file = bind(&masks.file, &open(&self.at)?, Change::ToReadOnly, false)?,
-            What::HideDirectory => {
-                masks.directory = bind(&masks.directory, &open(&self.at)?, Change::ToReadOnly, false)?;
-            }
+            What::HideFile => hide(&mut masks.file, &self.at)?,
+            What::HideDirectory => hide(&mut masks.directory, &self.at)?,
             What::Empty { is_base } => {
                 let hidden = open(&self.at)?;
                 attach(&empty_directory()?, &hidden)?;
