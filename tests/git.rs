@@ -165,6 +165,32 @@ fn in_a_submodule_and_around_it() {
     git(above.join("sub"), "fsck");
 }
 
+/// A linked worktree has git directories of its own for its submodules, below the main repository's.
+#[test]
+fn around_a_submodule_of_a_linked_worktree() {
+    let Some(project) = Project::where_it_works() else { return };
+    let (source, main) = (project.outside().join("source"), project.root());
+    repository(&source);
+    repository(&main);
+    git(&main, &format!("submodule --quiet add {} sub", source.display()));
+    git(&main, "commit -q -m sub");
+    git(&main, "worktree add -q ../outside/tree -b tree");
+    let tree = project.outside().join("tree");
+    git(&tree, "submodule --quiet update --init");
+    let of_sub = main.join(".git/worktrees/tree/modules/sub");
+    let before = std::fs::read(of_sub.join("config")).expect("a file");
+    for line in
+        ["echo '[a]' >> $D/config", "git config -f $D/config a.b c", "echo evil > $D/hooks/post-checkout"]
+    {
+        let line = format!("D=.git/worktrees/tree/modules/sub; {line}");
+        assert!(inside(&project, &main, json!({}), &line).status != 0, "{line}");
+    }
+    assert_eq!(std::fs::read(of_sub.join("config")).expect("a file"), before);
+    assert!(!of_sub.join("hooks/post-checkout").exists());
+    inside(&project, &main, json!({}), "git -C .git/worktrees/tree/modules/sub update-ref refs/heads/x HEAD")
+        .ok();
+}
+
 #[test]
 fn in_a_bare_repository() {
     let Some(project) = Project::where_it_works() else { return };

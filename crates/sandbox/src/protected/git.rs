@@ -143,9 +143,9 @@ impl Search {
             self.git_directory(&common, work_tree);
         }
         self.shared(&common, work_tree);
-        self.worktrees(&common);
-        let modules = [directory, &common].map(|above| below(above, "modules"));
-        for above in BTreeSet::from(modules) {
+        let mut with_modules = BTreeSet::from([directory.clone(), common.clone()]);
+        with_modules.extend(self.worktrees(&common));
+        for above in with_modules {
             self.modules(&above)?;
         }
         Ok(common)
@@ -173,17 +173,20 @@ impl Search {
         self.protect(shared, Missing::Cover(StandIn::File));
     }
 
-    fn worktrees(&mut self, common: &AbsPath) {
-        for directory in directories(&below(common, "worktrees")) {
-            let work_tree =
-                pointer(&below(&directory, "gitdir"), &directory, None).and_then(|at| at.parent());
-            self.git_directory(&directory, &work_tree.unwrap_or_else(|| directory.clone()));
+    /// The git directories of linked worktrees. Each may have submodules of its own.
+    fn worktrees(&mut self, common: &AbsPath) -> Vec<AbsPath> {
+        let all = directories(&below(common, "worktrees"));
+        for directory in &all {
+            let work_tree = pointer(&below(directory, "gitdir"), directory, None).and_then(|at| at.parent());
+            self.git_directory(directory, &work_tree.unwrap_or_else(|| directory.clone()));
         }
+        all
     }
 
     /// The git directories of submodules, whose names may have slashes, and of their submodules.
-    fn modules(&mut self, modules: &AbsPath) -> Result<(), Error> {
-        let mut open = directories(modules);
+    fn modules(&mut self, above: &AbsPath) -> Result<(), Error> {
+        let modules = below(above, "modules");
+        let mut open = directories(&modules);
         while let Some(directory) = open.pop() {
             self.seen += 1;
             if self.seen > MOST_DIRECTORIES {
@@ -201,8 +204,9 @@ impl Search {
             let work_tree = work_tree(&directory).unwrap_or_else(|| directory.clone());
             self.git_directory(&directory, &work_tree);
             self.shared(&directory, &work_tree);
-            self.worktrees(&directory);
-            open.extend(directories(&below(&directory, "modules")));
+            for above in self.worktrees(&directory).iter().chain([&directory]) {
+                open.extend(directories(&below(above, "modules")));
+            }
         }
         Ok(())
     }
