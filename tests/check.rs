@@ -79,6 +79,25 @@ fn a_check_without_a_line_or_with_no_mode_is_refused() {
     }
 }
 
+/// Whoever chooses the mode, an option or the client: it does not count where settings disable it.
+#[test]
+fn a_disabled_mode_is_judged_as_default() {
+    let project = project();
+    for (key, mode) in [("disableBypassPermissionsMode", "bypassPermissions"), ("disableAutoMode", "auto")] {
+        let settings = json!({ "permissions": { key: "disable" } }).to_string();
+        let options = ["--settings", &settings];
+        let output = palisade(&project).arg("check").args(options).args(["--mode", mode, "make"]).output();
+        let output = output.expect("it starts");
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let warning = format!("the mode {mode} is disabled by permissions.{key}");
+        assert!(text(&output.stderr).contains(&warning), "{output:?}");
+        let mut call = call(&project, "Bash", json!({ "command": "make" }));
+        call["permission_mode"] = mode.into();
+        let output = ask(&project, &options, &call.to_string());
+        assert_eq!(decision(&output)["permissionDecision"], "ask", "{output:?}");
+    }
+}
+
 fn call(project: &Project, tool: &str, input: Value) -> Value {
     json!({
         "session_id": "s", "transcript_path": "/t", "cwd": project.root(), "permission_mode": "default",

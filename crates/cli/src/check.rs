@@ -26,7 +26,9 @@ fn run(options: &CheckOptions) -> Result<u8, Failure> {
     })?;
     let in_force = in_force(&options.rules)?;
     let mut session = Session::new(&in_force)?;
-    session.mode = options.mode.unwrap_or(session.mode);
+    if let Some(mode) = options.mode {
+        session.choose(mode, &in_force.loaded.rules);
+    }
     let call = Call::command(line);
     let (verdict, excluded) = session.judge(&in_force.loaded.rules, &call, options.sandboxed);
     let excluded = excluded.map(|rule| &rule.origin);

@@ -68,9 +68,9 @@ fn answer(options: &HookOptions) -> Result<Option<Value>, Failure> {
     let (mut in_force, _) = read_in(&options.rules, &root, root.clone())?;
     in_force.working_directory.clone_from(&asked.directory);
     let mut session = Session::new(&in_force)?;
-    session.mode = asked.mode;
-    let call = asked.call(&session)?;
     let rules = &in_force.loaded.rules;
+    session.choose(asked.mode, rules);
+    let call = asked.call(&session)?;
     let wants_out = rules.allow_unsandboxed && matches!(call.input, Input::Command { unsandboxed: true, .. });
     let is_line = matches!(call.input, Input::Command { .. });
     let (verdict, excluded) = session.judge(rules, &call, options.sandbox && is_line && !wants_out);
@@ -78,7 +78,7 @@ fn answer(options: &HookOptions) -> Result<Option<Value>, Failure> {
     if is_line && !runs_inside && verdict.answer == Answer::Allow && !clients_shell_is_read() {
         return Ok(None);
     }
-    let Some(mut decision) = decision(&verdict, asked.mode) else { return Ok(None) };
+    let Some(mut decision) = decision(&verdict, session.mode) else { return Ok(None) };
     if runs_inside && verdict.answer != Answer::Deny {
         decision["updatedInput"] = asked.rewritten(&in_force, options)?;
     }

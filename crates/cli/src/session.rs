@@ -1,6 +1,6 @@
 //! What a call is judged by, besides the rules: where it runs, in which mode, and where links lead.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::policy::{InForce, absolute};
 use palisade::real_path;
 use palisade_permissions::shell::Shell;
@@ -25,6 +25,15 @@ impl Session {
             home: in_force.home.clone(),
             auto_allow: in_force.loaded.policy.auto_allow,
         })
+    }
+
+    /// Takes `mode`; where the settings disable it, `default`, and says so.
+    pub(crate) fn choose(&mut self, mode: Mode, rules: &RuleSet) {
+        if let Some(disabled) = rules.disabling(mode) {
+            let by = &disabled.origin;
+            say(&format!("warning: the mode {mode} is disabled by {by}; this is judged in the mode default"));
+        }
+        self.mode = rules.mode_for(mode);
     }
 
     pub(crate) fn working_directory(&self) -> &AbsPath {

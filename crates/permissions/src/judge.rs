@@ -48,8 +48,9 @@ use crate::program::{Programs, Start, programs};
 use crate::shell::{self, Reading};
 use crate::{Excluded, Mode, PermissionRule, RuleSet};
 
-/// What `rules` say about `call`.
+/// What `rules` say about `call`. A mode that they disable is taken for `default`, whoever chose it.
 pub fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) -> Verdict<'a> {
+    let context = &Context { mode: rules.mode_for(context.mode), ..*context };
     match &call.input {
         Input::Command { .. } => line::judge(rules, call, context),
         _ => tool::judge(rules, call, context),

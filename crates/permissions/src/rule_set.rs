@@ -14,7 +14,7 @@ pub struct RuleSet {
     pub allow: Vec<PermissionRule>,
     /// The mode to start in, where settings name one.
     pub mode: Option<DefaultMode>,
-    /// Modes that nobody may choose, also not by an option.
+    /// Modes that nobody may choose, also not by an option or by what a client says.
     pub disabled_modes: Vec<DefaultMode>,
     /// Directories to work in besides the root.
     pub directories: Vec<AdditionalDirectory>,
@@ -22,6 +22,18 @@ pub struct RuleSet {
     pub excluded: Vec<Excluded>,
     /// Whether a call may ask to run outside the sandbox (`dangerouslyDisableSandbox`).
     pub allow_unsandboxed: bool,
+}
+
+impl RuleSet {
+    /// The entry that disables `mode`. [`judge`](crate::judge()) takes a disabled mode for [`Mode::Default`].
+    pub fn disabling(&self, mode: Mode) -> Option<&DefaultMode> {
+        self.disabled_modes.iter().find(|disabled| disabled.mode == mode)
+    }
+
+    /// `mode`, or `default` where it is disabled.
+    pub fn mode_for(&self, mode: Mode) -> Mode {
+        if self.disabling(mode).is_some() { Mode::Default } else { mode }
+    }
 }
 
 /// One entry of `permissions.deny`, `permissions.ask` or `permissions.allow`.

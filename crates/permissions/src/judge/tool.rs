@@ -56,6 +56,7 @@ pub(super) fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) 
 
 /// What a host that no list of the sandbox decides comes to: it is judged as a `WebFetch` of it.
 pub fn judge_host<'a>(rules: &'a RuleSet, endpoint: &Endpoint, mode: Mode) -> Verdict<'a> {
+    let mode = rules.mode_for(mode);
     let covers = |rule: &PermissionRule| covers_host(rule, endpoint);
     if let Some(rule) = find(&rules.deny, covers) {
         return Verdict::new(Answer::Deny, Reason::Rule(rule), mode);

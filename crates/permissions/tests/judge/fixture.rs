@@ -2,8 +2,8 @@
 
 use palisade_permissions::shell::Shell;
 use palisade_permissions::{
-    AdditionalDirectory, Answer, Answerer, Call, CommandPattern, Context, Excluded, Input, List, Mode,
-    PermissionRule, Rule, RuleAnchor, RuleSet, Verdict, judge,
+    AdditionalDirectory, Answer, Answerer, Call, CommandPattern, Context, DefaultMode, Excluded, Input, List,
+    Mode, PermissionRule, Rule, RuleAnchor, RuleSet, Verdict, judge,
 };
 use palisade_policy::{AbsPath, Origin};
 
@@ -74,6 +74,12 @@ impl Session {
             pattern: CommandPattern::parse(text).expect("a pattern of a test"),
             origin: Origin::builtin("excludedCommands", text),
         }));
+        self
+    }
+
+    pub(crate) fn disable(mut self, mode: Mode) -> Self {
+        let origin = Origin::builtin("permissions", mode.name());
+        self.rules.disabled_modes.push(DefaultMode { mode, origin });
         self
     }
 

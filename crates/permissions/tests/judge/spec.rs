@@ -71,6 +71,7 @@ fn sessions(row: &Row) -> Vec<Session> {
             "guardrails" => session.guardrails = true,
             "hosts" | "unsandboxed" => {}
             "not allowed" => session.rules.allow_unsandboxed = false,
+            "disabled" => session = session.disable(modes[0]),
             "excluded" => session = session.exclude(&["docker *"]),
             mode => modes = vec![Mode::parse(mode).unwrap_or_else(|| panic!("{mode} is no mode"))],
         }
