@@ -49,6 +49,8 @@ const ATTACKS: &[&str] = &[
     "mv .git/hooks .git/old; hook .git/hooks; mv .git/config .git/c; config > .git/config",
     "rm -rf .git/hooks; mkdir h; hook h; ln -s ../h .git/hooks",
     "directory e; echo ../e > .git/commondir",
+    "directory e; echo ../e > .git/commondir; chmod 555 .git",
+    "rm -f .git/HEAD; directory e; cp -r e/. .; chmod 555 .",
     "config > .git/config.worktree",
     "mkdir .git/config.worktree .git/commondir",
     "ln .git/config c; config > c",

@@ -48,9 +48,15 @@ fn git_sees_no_stand_in_inside_or_outside_during_or_after() {
 #[test]
 fn an_empty_root_is_empty_again() {
     let Some(project) = Project::where_it_works() else { return };
-    for line in
-        ["true", "exit 3", "kill -KILL $$", "(sleep 600 &); true", "mkdir .claude; echo x > HEAD; git init"]
-    {
+    for line in [
+        "true",
+        "exit 3",
+        "kill -KILL $$",
+        "(sleep 600 &); true",
+        "mkdir .claude; echo x > HEAD; git init",
+        "chmod 555 .",
+        "chmod 0 .",
+    ] {
         project.line(line);
         assert_eq!(project.tree(), [""; 0], "{line}");
         assert!(!project.root().join(".git").exists(), "{line}");

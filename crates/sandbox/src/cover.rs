@@ -46,6 +46,8 @@
 //!   registry (have an empty read-only file of the user's removed), so no rule may open [`Covers::registry`]
 //!   to a command.
 //! - It can make the host use up its descriptors, by as many connections as it likes. To remove covers takes none.
+//! - It can take the permissions from directories of its own that hold covers, or what is to be removed: they are
+//!   given back, and then it is removed.
 //! - *Other users* can make the registry first; it is then refused.
 //!
 //! # What this does not do
@@ -208,7 +210,7 @@ fn by_directory(wanted: &Wanted) -> Result<BTreeMap<AbsPath, Wanted>, CoverError
 
 impl Drop for Covers {
     fn drop(&mut self) {
-        self.unwanted.iter().for_each(entry::remove_unwanted);
+        self.unwanted.iter().for_each(|path| self.registry.remove_unwanted(path));
         for directory in &self.directories {
             self.registry.leave(directory);
         }

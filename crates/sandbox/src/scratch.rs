@@ -50,8 +50,7 @@ mod sweep;
 use commands::Commands;
 use nix::sys::stat::{FchmodatFlags, fchmodat};
 use palisade_policy::AbsPath;
-use remove::Removed;
-pub(crate) use remove::remove_tree;
+pub(crate) use remove::{Removed, remove_tree};
 use rustix::fs::{
     AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat, fchmod, flock, fstat, mkdirat, open, openat,
     statat, unlinkat,

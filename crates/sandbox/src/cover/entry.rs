@@ -1,14 +1,16 @@
 //! One entry of the registry: the covers in one directory, and the files that they are; what is unwanted there.
 
 use super::{CoverError, StandIn, Wanted};
-use crate::scratch::remove_tree;
+use crate::scratch::{Removed, remove_tree};
 use palisade_policy::AbsPath;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, mknodat, open, openat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, Stat, chmod, fstat, mknodat, open, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -80,7 +82,7 @@ impl Entry {
                         tracing::warn!("{path}, a cover, could not be removed: {error}");
                     }
                 }
-                Line::Unwanted(path) => remove_unwanted(&path),
+                Line::Unwanted(path) => self.remove_unwanted(&path),
             }
         }
     }
@@ -88,19 +90,49 @@ impl Entry {
     /// Removes the cover at `path`, unless it has become something else or its directory has gone.
     fn remove(&self, path: &AbsPath) -> Result<(), Errno> {
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-        let directory = match open_directory(&directory) {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
-            Err(error @ (Errno::MFILE | Errno::NFILE)) => self.opened_directory().ok_or(error)?,
-            other => Arc::new(other?),
-        };
-        match look(&directory, path)? {
+        let Some(directory) = self.reach(&directory)? else { return Ok(()) };
+        as_owner(&directory, || match look(&directory, path)? {
             Some(stat) if is_cover(&stat) => unlinkat(&directory, name, AtFlags::empty()),
             _ => Ok(()),
+        })
+    }
+
+    /// Removes whatever stands at `path`, which was missing when the command started.
+    pub(super) fn remove_unwanted(&self, path: &AbsPath) {
+        match self.take_away(path) {
+            Ok(None) => {}
+            Ok(Some(Removed::Whole)) => {
+                tracing::warn!("{path}, which git would follow, was made by a command and is removed");
+            }
+            Ok(Some(Removed::Part)) => {
+                tracing::warn!("{path}, which a command made, holds so much that only a part is removed");
+            }
+            Err(error) => tracing::warn!("{path}, which a command made, could not be removed: {error}"),
         }
     }
 
-    fn opened_directory(&self) -> Option<Arc<OwnedFd>> {
-        self.directory.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Removes what stands at `path`; `None` when nothing does.
+    fn take_away(&self, path: &AbsPath) -> Result<Option<Removed>, Errno> {
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+        let Some(directory) = self.reach(&directory)? else { return Ok(None) };
+        as_owner(&directory, || match unlinkat(&directory, name, AtFlags::empty()) {
+            Ok(()) => Ok(Some(Removed::Whole)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::ISDIR | Errno::PERM) => remove_tree(directory.as_fd(), name, MOST_STEPS).map(Some),
+            Err(error) => Err(error),
+        })
+    }
+
+    /// The directory to remove something from, unless it has gone.
+    fn reach(&self, directory: &AbsPath) -> Result<Option<Arc<OwnedFd>>, Errno> {
+        match reach_directory(directory) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+            Err(error @ (Errno::MFILE | Errno::NFILE)) => {
+                let opened = self.directory.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                opened.ok_or(error).map(Some)
+            }
+            other => other.map(Arc::new).map(Some),
+        }
     }
 
     /// What the entry lists. Read from a place of its own, since other threads may read at the same time.
@@ -186,21 +218,6 @@ fn make_file(directory: &OwnedFd, path: &AbsPath) -> Result<(), Errno> {
     openat(directory, name, flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).map(drop)
 }
 
-/// Removes whatever stands at `path`, which was missing when the command started.
-pub(super) fn remove_unwanted(path: &AbsPath) {
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return };
-    let Ok(directory) = open_directory(&directory) else { return };
-    let removed = match unlinkat(&directory, name, AtFlags::empty()) {
-        Err(Errno::NOENT) => return,
-        Err(Errno::ISDIR | Errno::PERM) => remove_tree(directory.as_fd(), name, MOST_STEPS).map(drop),
-        other => other,
-    };
-    match removed {
-        Ok(()) => tracing::warn!("{path}, which git would follow, was made by a command and is removed"),
-        Err(error) => tracing::warn!("{path}, which a command made, could not be removed: {error}"),
-    }
-}
-
 /// What stands at `path` in `directory`, if anything.
 fn look(directory: &OwnedFd, path: &AbsPath) -> Result<Option<Stat>, Errno> {
     match statat(directory, path.file_name().unwrap_or_default(), AtFlags::SYMLINK_NOFOLLOW) {
@@ -224,11 +241,35 @@ pub(super) fn looks_like_cover(path: &AbsPath) -> bool {
     rustix::fs::lstat(path.as_bytes()).is_ok_and(|stat| is_cover(&stat))
 }
 
+/// How the directories on the way to a cover are opened: no link is followed.
+const ON_THE_WAY: OFlags =
+    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// Opens a directory, or fails where a link is on the way.
 fn open_directory(path: &AbsPath) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let root = open(c"/", flags, Mode::empty())?;
-    path.components().try_fold(root, |above, name| openat(above, name, flags, Mode::empty()))
+    let root = open(c"/", ON_THE_WAY, Mode::empty())?;
+    path.components().try_fold(root, |above, name| openat(above, name, ON_THE_WAY, Mode::empty()))
+}
+
+/// Opens a directory likewise, also where a command has locked those on the way.
+fn reach_directory(path: &AbsPath) -> Result<OwnedFd, Errno> {
+    let root = open(c"/", ON_THE_WAY, Mode::empty())?;
+    path.components()
+        .try_fold(root, |above, name| as_owner(&above, || openat(&above, name, ON_THE_WAY, Mode::empty())))
+}
+
+/// Does something in a directory of this user's, also where a command has taken the owner's permissions from it. They
+/// stay given back: other commands that end at this moment need them too.
+fn as_owner<T>(directory: &OwnedFd, act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+    let refused = match act() {
+        Err(error @ Errno::ACCESS) => error,
+        done => return done,
+    };
+    let mode = Mode::from_raw_mode(fstat(directory)?.st_mode);
+    // By this name, since a mode cannot be set by a descriptor that only stands for a path.
+    let name = format!("/proc/self/fd/{}", directory.as_raw_fd());
+    chmod(name, mode | Mode::RWXU).map_err(|_| refused)?;
+    act()
 }
 
 pub(super) fn system<'a>(doing: &'static str, path: &'a AbsPath) -> impl Fn(Errno) -> CoverError + use<'a> {

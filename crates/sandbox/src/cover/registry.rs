@@ -72,6 +72,14 @@ impl Registry {
         }
     }
 
+    /// Removes what a command made where nothing may be left. Its directory is one of those that were entered.
+    pub(super) fn remove_unwanted(&self, path: &AbsPath) {
+        let entry = path.parent().and_then(|directory| Some(Arc::clone(&self.held().get(&directory)?.entry)));
+        if let Some(entry) = entry {
+            entry.remove_unwanted(path);
+        }
+    }
+
     /// Whether a cover stands at `path`.
     pub(super) fn is_cover(&self, path: &AbsPath) -> bool {
         // Nearly every file is told from a cover by a glance.

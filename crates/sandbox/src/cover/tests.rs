@@ -211,6 +211,26 @@ fn what_is_unwanted_of_the_dead_is_swept() {
     scene.assert_nothing_left();
 }
 
+/// What takes the owner's permissions from a directory keeps nothing in it.
+#[test]
+fn what_stands_in_a_locked_directory_goes_too() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let [path, cover] =
+        ["commondir", ".bashrc"].map(|name| scene.path("project").join(name).expect("no NUL"));
+    let wanted = Wanted { unwanted: [path.clone()].into(), ..wanted(&[cover]) };
+    for mode in [0o555, 0o600, 0o200, 0] {
+        let covers = Covers::hold_in(&process, &wanted).expect("missing");
+        fs::write(path.as_path(), "../evil").expect("writable");
+        fs::set_permissions(scene.path("project").as_path(), PermissionsExt::from_mode(mode)).expect("ours");
+        drop(covers);
+        scene.assert_nothing_left();
+    }
+    let directory = fs::metadata(scene.path("project").as_path()).expect("exists");
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(directory.permissions().mode() & 0o700, if is_root { 0 } else { 0o700 });
+}
+
 #[test]
 fn a_cover_that_the_user_removed_is_made_again_for_the_next_command() {
     let scene = Scene::new();
