@@ -123,6 +123,20 @@ fn hosts_are_matched_by_name_and_port() {
     }
 }
 
+/// A program is what it is called; nothing is split into words that a shell did not read.
+#[test]
+fn a_line_in_one_word_is_a_program_that_does_not_exist() {
+    let Some(project) = Project::where_it_works() else { return };
+    let run = project.run().argv(["echo a b"]);
+    assert_eq!((run.status, run.stdout.as_str()), (127, ""), "{run:#?}");
+    assert!(run.stderr.contains("a line for the shell is given with -c"), "{run:#?}");
+    let run = project.run().argv(["no-such-program", "a b"]);
+    assert!(run.status == 127 && !run.stderr.contains("-c"), "{run:#?}");
+    let tool = project.write("a b", "#!/bin/sh\nprintf '[%s]' \"$@\"\n");
+    std::fs::set_permissions(tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("own file");
+    assert_eq!(project.run().argv(["./a b", "", "-c", "c d"]).ok().stdout, "[][-c][c d]");
+}
+
 #[test]
 fn nothing_inside_looks_names_up() {
     check(&[(json!({}), "getent hosts name.example || echo none", ends(0, "none\n"))]);

@@ -110,6 +110,42 @@ fn shared_memory_works_and_is_the_sandboxs_own() {
     assert_eq!(std::fs::read_to_string(&host.0).expect("still there"), "of the host");
 }
 
+/// A System V segment with this key, of the host's.
+struct Segment(String);
+
+/// What Python is told to run `call` with the C library as `c`.
+fn python(call: &str) -> String {
+    format!("import ctypes; c = ctypes.CDLL(None, use_errno=True); {call}")
+}
+
+impl Segment {
+    fn make() -> Self {
+        let key = format!("{:#x}", 0x0b5e_0000 | (std::process::id() & 0xffff));
+        let made = python(&format!("assert c.shmget({key}, 4096, 0o1600) >= 0"));
+        let status = Command::new("python3").args(["-c", &made]).status().expect("python3 starts");
+        assert!(status.success(), "{key}");
+        Segment(key)
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        let _ = Command::new("ipcrm").args(["-M", &self.0]).status();
+    }
+}
+
+#[test]
+fn system_v_memory_works_and_is_the_sandboxs_own() {
+    let Some(project) = Project::where_it_works() else { return };
+    let host = Segment::make();
+    let key = &host.0;
+    let found = python(&format!("print(c.shmget({key}, 0, 0), ctypes.get_errno())"));
+    let made = python(&format!("print(c.shmget({key}, 4096, 0o1600) >= 0)"));
+    let line = "python3 -c \"$FOUND\"; tail -n +2 /proc/sysvipc/shm; python3 -c \"$MADE\"";
+    let run = project.run().env("FOUND", found).env("MADE", made).line(line).ok();
+    assert_eq!(run.stdout, "-1 2\nTrue\n");
+}
+
 struct OwnFile(PathBuf);
 
 impl Drop for OwnFile {

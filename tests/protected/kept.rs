@@ -63,6 +63,42 @@ fn an_empty_root_is_empty_again() {
     }
 }
 
+/// Whoever clears away takes nothing for a stand-in that was there before, however much it looks like one.
+#[test]
+fn what_is_there_and_empty_stays_and_cannot_be_filled() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(project) = Project::where_it_works() else { return };
+    let names =
+        [".bashrc", ".git", ".mcp.json", ".claude/settings.json", ".vscode/", ".idea/", ".claude/hooks/"];
+    for name in names {
+        match name.strip_suffix('/') {
+            Some(directory) => {
+                std::fs::create_dir_all(project.root().join(directory)).expect("own directory");
+            }
+            None => drop(project.write(name, "")),
+        }
+    }
+    let socket =
+        std::os::unix::net::UnixListener::bind(project.root().join(".zshrc")).expect("own directory");
+    for name in [".bashrc", ".zshrc"] {
+        std::fs::set_permissions(project.root().join(name), PermissionsExt::from_mode(0o444))
+            .expect("own file");
+    }
+    let before = project.tree();
+    let line = format!(
+        "for f in {}; do echo evil > $f; echo evil > $f/x; rm -rf $f; mv $f gone; done",
+        names.join(" ")
+    );
+    for line in ["true", line.as_str(), "kill -KILL $$"] {
+        project.line(line);
+        assert_eq!(project.tree(), before, "{line}");
+    }
+    drop(socket);
+    for name in names.into_iter().filter(|name| !name.ends_with('/')) {
+        assert_eq!(project.read(name), "", "{name}");
+    }
+}
+
 /// What the user makes while a command runs is the user's.
 #[test]
 fn what_the_user_makes_meanwhile_stays() {

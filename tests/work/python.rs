@@ -111,6 +111,40 @@ fn processes_share_locks_queues_and_memory() {
     );
 }
 
+const LOOPS: &str = r#"
+import asyncio, os, socket, subprocess
+
+async def shout(words):
+    process = await asyncio.create_subprocess_exec("tr", "a-z", "A-Z", stdin=-1, stdout=-1)
+    return (await process.communicate(words))[0].decode()
+
+async def echo():
+    async def serve(reader, writer):
+        writer.write(await reader.readline())
+        writer.close()
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    writer.write(b"over loopback\n")
+    return (await reader.readline()).decode()
+
+print(asyncio.run(shout(b"by a pipe")), asyncio.run(echo()), end="")
+a, b = socket.socketpair()
+a.sendall(b"by a pair")
+print(b.recv(20).decode())
+leader, follower = os.openpty()
+os.write(follower, b"by a terminal\n")
+print(os.read(leader, 20).decode().strip())
+print(subprocess.run(["tty", "-s"], stdin=follower).returncode)
+"#;
+
+#[test]
+fn event_loops_pairs_of_sockets_and_terminals_work() {
+    let Some(twins) = Twins::new() else { return };
+    twins.write("loops.py", LOOPS);
+    let printed = twins.same_and_well("python3 -B loops.py 2>&1");
+    assert_eq!(printed, "BY A PIPE over loopback\nby a pair\nby a terminal\n0\n");
+}
+
 /// What needs a Unix socket: the server that `Manager` starts, and the one of the start method `forkserver`, which
 /// Python 3.14 has as its default.
 const SERVERS: &str = r#"

@@ -11,7 +11,9 @@ use palisade::{
     Command, Entry, Options, Process, Request, Sandbox, Shortage, Signal, Stream, UnsandboxedReason,
 };
 use palisade_policy::Violation;
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
 
 /// Runs the command and gives the exit status for it.
 pub(crate) fn run(options: &RunOptions) -> u8 {
@@ -67,7 +69,16 @@ fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
     if let Ok(end) = &end {
         tell(&end.violations);
     }
-    end
+    end.map_err(|failure| explained(failure, options))
+}
+
+/// Says so where a line for the shell was given as the name of a program.
+fn explained(failure: Failure, options: &RunOptions) -> Failure {
+    let is_line = |word: &OsString| word.as_bytes().iter().any(u8::is_ascii_whitespace);
+    if failure.code != "PROGRAM_NOT_FOUND" || !options.command.first().is_some_and(is_line) {
+        return failure;
+    }
+    Failure { message: format!("{}; a line for the shell is given with -c", failure.message), ..failure }
 }
 
 async fn start_to_end(
