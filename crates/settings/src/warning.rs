@@ -164,7 +164,7 @@ impl fmt::Display for WarningKind {
             WarningKind::NoEffect { why } => write!(f, "has no effect: {why}"),
             WarningKind::Mask => f.write_str("\"mask\" is taken for \"deny\": masking would need to look inside TLS"),
             WarningKind::EverySocket => {
-                f.write_str("on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart")
+                f.write_str("on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart; Docker's is a way to root, and those of agents and of D-Bus lead out of the sandbox")
             }
             WarningKind::OwnDirectory { directory } => {
                 write!(f, "\".\" means {directory} in this file, not the project")

@@ -61,7 +61,7 @@ fn without_a_lock_a_trusted_repository_loosens() {
     allow Read(//r)  <- project: permissions.allow "Read(//r)" in /project/.claude/settings.json:13
     directory /extra  <- project: permissions.additionalDirectories "/extra" in /project/.claude/settings.json:14
     every Unix socket is open
-    warning: /project/.claude/settings.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
+    warning: /project/.claude/settings.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart; Docker's is a way to root, and those of agents and of D-Bus lead out of the sandbox
     warning: /project/.claude/settings.json:9:36: sandbox.network.allowLocalBinding: has no effect: on Linux a command may always listen, within its own network, and nothing else changes
     "#);
 }
@@ -90,7 +90,7 @@ fn a_required_sandbox_is_not_loosened_by_a_repository() {
     dropped: project: sandbox.network.allowAllUnixSockets "true" in /project/.claude/settings.json:9 is left out: a repository cannot loosen the sandbox that managed settings require, by sandbox.allowUnsandboxedCommands "false" in /etc/claude-code/managed-settings.json:1
     dropped: project: sandbox.enabled "false" in /project/.claude/settings.json:3 is left out: a repository cannot loosen the sandbox that managed settings require, by sandbox.allowUnsandboxedCommands "false" in /etc/claude-code/managed-settings.json:1
     dropped: project: sandbox.failIfUnavailable "false" in /project/.claude/settings.json:3 is left out: a repository cannot loosen the sandbox that managed settings require, by sandbox.allowUnsandboxedCommands "false" in /etc/claude-code/managed-settings.json:1
-    warning: /project/.claude/settings.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
+    warning: /project/.claude/settings.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart; Docker's is a way to root, and those of agents and of D-Bus lead out of the sandbox
     warning: /project/.claude/settings.json:9:36: sandbox.network.allowLocalBinding: has no effect: on Linux a command may always listen, within its own network, and nothing else changes
     "#);
     assert_snapshot!(merged(&[(MANAGED, REQUIRED), (USER, on), (LOCAL, LOOSE)]), @r#"
@@ -114,7 +114,7 @@ fn a_required_sandbox_is_not_loosened_by_a_repository() {
     dropped: local: sandbox.network.allowAllUnixSockets "true" in /project/.claude/settings.local.json:9 is left out: a repository cannot loosen the sandbox that managed settings require, by sandbox.allowUnsandboxedCommands "false" in /etc/claude-code/managed-settings.json:1
     dropped: local: sandbox.enabled "false" in /project/.claude/settings.local.json:3 is left out: a repository cannot loosen the sandbox that managed settings require, by sandbox.allowUnsandboxedCommands "false" in /etc/claude-code/managed-settings.json:1
     dropped: local: sandbox.failIfUnavailable "false" in /project/.claude/settings.local.json:3 is left out: a repository cannot loosen the sandbox that managed settings require, by sandbox.allowUnsandboxedCommands "false" in /etc/claude-code/managed-settings.json:1
-    warning: /project/.claude/settings.local.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
+    warning: /project/.claude/settings.local.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart; Docker's is a way to root, and those of agents and of D-Bus lead out of the sandbox
     warning: /project/.claude/settings.local.json:9:36: sandbox.network.allowLocalBinding: has no effect: on Linux a command may always listen, within its own network, and nothing else changes
     "#);
 }
@@ -171,7 +171,7 @@ fn what_a_required_sandbox_leaves_alone() {
     allow Read(//r)  <- user: permissions.allow "Read(//r)" in /home/.claude/settings.json:13
     directory /extra  <- user: permissions.additionalDirectories "/extra" in /home/.claude/settings.json:14
     every Unix socket is open
-    warning: /home/.claude/settings.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
+    warning: /home/.claude/settings.json:8:40: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart; Docker's is a way to root, and those of agents and of D-Bus lead out of the sandbox
     warning: /home/.claude/settings.json:9:36: sandbox.network.allowLocalBinding: has no effect: on Linux a command may always listen, within its own network, and nothing else changes
     "#);
     let mut fixture = with(&[(MANAGED, REQUIRED)]);

@@ -94,7 +94,7 @@ fn every_key_that_is_read() {
     outside the sandbox make  <- user: sandbox.excludedCommands "make" in /home/.claude/settings.json:7
     outside the sandbox git * main  <- user: sandbox.excludedCommands "git * main" in /home/.claude/settings.json:7
     every Unix socket is open
-    warning: /home/.claude/settings.json:14:36: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
+    warning: /home/.claude/settings.json:14:36: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart; Docker's is a way to root, and those of agents and of D-Bus lead out of the sandbox
     "#);
 }
 
@@ -420,7 +420,7 @@ fn any_socket_entry_opens_every_socket() {
     sandbox.network.allowAllUnixSockets false  <- project: sandbox.network.allowAllUnixSockets "false" in /project/.claude/settings.json:1
     sandbox.network.allowUnixSockets /run/docker.sock  <- user: sandbox.network.allowUnixSockets "/run/docker.sock" in /home/.claude/settings.json:1
     every Unix socket is open
-    warning: /home/.claude/settings.json:1:26: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
+    warning: /home/.claude/settings.json:1:26: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart; Docker's is a way to root, and those of agents and of D-Bus lead out of the sandbox
     "#);
     assert_snapshot!(merged(&[
         ("/home/.claude/settings.json", r#"{"sandbox": {"network": {"allowAllUnixSockets": true}}}"#),

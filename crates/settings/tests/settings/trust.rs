@@ -49,7 +49,7 @@ fn only_what_tightens_counts() {
     dropped: project: permissions.allow "Bash(rm *)" in /project/.claude/settings.json:13 is left out: the project is not trusted, so only what tightens counts
     dropped: project: permissions.allow "Edit(//e)" in /project/.claude/settings.json:13 is left out: the project is not trusted, so only what tightens counts
     dropped: project: permissions.defaultMode "acceptEdits" in /project/.claude/settings.json:14 is left out: the project is not trusted, so only what tightens counts
-    warning: /project/.claude/settings.json:7:75: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart
+    warning: /project/.claude/settings.json:7:75: sandbox.network.allowUnixSockets: on Linux any entry opens every Unix socket, since the kernel's filter cannot tell paths apart; Docker's is a way to root, and those of agents and of D-Bus lead out of the sandbox
     warning: /project/.claude/settings.json:8:40: sandbox.network.allowLocalBinding: has no effect: on Linux a command may always listen, within its own network, and nothing else changes
     warning: /project/.claude/settings.json:8:67: sandbox.network.strictAllowlist: left out: it counts from the user's and managed settings only, and these are project settings
     "#);
