@@ -155,7 +155,6 @@ fn in_a_submodule_and_around_it() {
     git(&above, "submodule --quiet update");
     check(&project, &above, &json!({}));
     git(&source, "commit -q --allow-empty -m third");
-    // `git submodule update` writes a submodule's configuration anew where it changes what is checked out.
     let line = "git submodule status > /dev/null; git -C sub fetch -q; \
         git -C sub checkout -q origin/main; git add sub; git commit -q -m third; git status --porcelain";
     assert_eq!(inside(&project, &above, json!({}), line).ok().stdout, "");
@@ -163,6 +162,145 @@ fn in_a_submodule_and_around_it() {
     assert!(inside(&project, &above, json!({}), &format!("set +e; {line}")).status != 0);
     assert!(!above.join(".git/modules/sub/hooks/pre-commit").exists());
     git(above.join("sub"), "fsck");
+}
+
+/// `source`, which has `inner` as a submodule, as the submodule `sub` of the root: first the older of its two commits,
+/// then the newer one.
+fn with_submodules(project: &Project) -> PathBuf {
+    let (inner, source, root) =
+        (project.outside().join("inner"), project.outside().join("source"), project.root());
+    for at in [&inner, &source, &root] {
+        repository(at);
+    }
+    git(&root, &format!("submodule --quiet add {} sub", source.display()));
+    git(&root, "commit -q -m older");
+    git(&source, &format!("submodule --quiet add {} inner", inner.display()));
+    git(&source, "commit -q -m inner");
+    git(&root, "submodule --quiet update --remote --init --recursive");
+    git(&root, "commit -q -a -m newer");
+    root
+}
+
+/// What changes what is checked out in submodules; each line leaves all as it was.
+const UPDATES: &[&str] = &[
+    "git submodule update",
+    "git checkout -q HEAD~1; git submodule --quiet update; git diff --quiet --ignore-submodules=untracked; \
+     test ! -e sub/.gitmodules; git checkout -q main; \
+     git submodule --quiet update --init --recursive",
+    "git submodule --quiet update --recursive --checkout --force; git submodule --quiet update --remote --no-fetch",
+    "git submodule --quiet update --merge; git submodule --quiet update --rebase",
+    "git -C sub checkout -q HEAD~1; git -C sub/inner checkout -q HEAD~1; git submodule --quiet update --recursive",
+    "git submodule --quiet foreach --recursive 'git commit -q --allow-empty -m x'; \
+     git submodule --quiet update --recursive",
+];
+
+/// What makes git write that configuration another way, and writing it oneself, are refused as ever.
+const UPDATES_REFUSED: &[&str] = &[
+    "git -C sub config a.b c",
+    "git -C sub/inner config core.fsmonitor ./evil",
+    "git config -f .git/modules/sub/config core.worktree ../../../sub",
+    "echo '[a]' >> .git/modules/sub/config",
+    "chmod 600 .git/modules/sub/config",
+    "rm -f .git/modules/sub/config",
+    "git -C sub remote add evil /evil",
+];
+
+fn configurations(root: &Path) -> Vec<Vec<u8>> {
+    let all = [".git/config", ".git/modules/sub/config", ".git/modules/sub/modules/inner/config"];
+    all.iter().map(|file| std::fs::read(root.join(file)).expect("there")).collect()
+}
+
+fn check_updates(project: &Project, root: &Path, rules: &Value) {
+    let before = configurations(root);
+    for line in UPDATES {
+        let line = format!("{line}; git status --porcelain; git submodule status --recursive | cut -c1");
+        let run = inside(project, root, rules.clone(), &line).ok();
+        assert_eq!(run.stdout.trim_ascii(), "", "{line}: {run:#?}");
+        assert_eq!(git(root, "status --porcelain"), "", "{line}");
+    }
+    for line in UPDATES_REFUSED {
+        assert!(inside(project, root, rules.clone(), line).status != 0, "{line}");
+    }
+    assert_eq!(configurations(root), before);
+}
+
+#[test]
+fn submodules_are_updated() {
+    let Some(project) = Project::where_it_works() else { return };
+    let root = with_submodules(&project);
+    check_updates(&project, &root, &json!({}));
+    // git keeps the work tree's place in another file for a sparse checkout.
+    git(root.join("sub"), "sparse-checkout init");
+    let before = std::fs::read(root.join(".git/modules/sub/config.worktree")).expect("there");
+    inside(&project, &root, json!({}), UPDATES[1]).ok();
+    assert_eq!(std::fs::read(root.join(".git/modules/sub/config.worktree")).expect("there"), before);
+}
+
+/// As above, with so many rules that bubblewrap does not mount them itself.
+#[test]
+fn submodules_are_updated_under_many_rules() {
+    let Some(project) = Project::where_it_works() else { return };
+    let root = with_submodules(&project);
+    let hidden: Vec<_> = (0..60).map(|number| project.outside().join(format!("hidden{number}"))).collect();
+    hidden.iter().for_each(|path| std::fs::write(path, "").expect("own directory"));
+    check_updates(&project, &root, &json!({ "filesystem": { "denyRead": hidden } }));
+}
+
+/// A submodule of a root that somebody has initialised is fetched, and updated by the next command.
+#[test]
+fn a_new_submodule_is_fetched() {
+    let Some(project) = Project::where_it_works() else { return };
+    let (source, root) = (project.outside().join("source"), project.root());
+    repository(&source);
+    repository(&root);
+    git(&root, &format!("submodule --quiet add {} sub", source.display()));
+    git(&root, "commit -q -m sub");
+    git(&root, "worktree add -q tree -b tree");
+    let tree = root.join("tree");
+    for line in ["git submodule --quiet update --init", "git submodule --quiet update --checkout --force"] {
+        inside(&project, &tree, json!({}), &format!("{line}; test -f sub/f; git -C sub fsck")).ok();
+    }
+    assert!(inside(&project, &tree, json!({}), "git -C sub config a.b c").status != 0);
+}
+
+/// What a rule hides is hidden, with a substitute as without.
+#[test]
+fn hidden_configuration_of_a_submodule_is_hidden() {
+    let Some(project) = Project::where_it_works() else { return };
+    let root = with_submodules(&project);
+    let rules = json!({ "filesystem": { "denyRead": [root.join(".git/modules/sub/config")] } });
+    let run = inside(
+        &project,
+        &root,
+        rules,
+        "cat .git/modules/sub/modules/inner/config; cat .git/modules/sub/config",
+    );
+    assert!(run.status != 0 && !run.stdout.contains("outside/source"), "{run:#?}");
+    assert!(run.stdout.contains("outside/inner") && !run.stdout.contains("worktree"), "{run:#?}");
+}
+
+/// A hook of a submodule finds the work tree from wherever it goes, as it does outside. For that its submodule cannot be
+/// updated.
+#[test]
+fn with_hooks_in_a_submodule() {
+    use std::os::unix::fs::PermissionsExt;
+    let hook = "#!/bin/sh\nmkdir -p d; echo new > d/new; cd d; git add new\n";
+    for is_the_users in [false, true] {
+        let Some(project) = Project::where_it_works() else { return };
+        let root = with_submodules(&project);
+        let hooks = if is_the_users { project.home() } else { root.join(".git/modules/sub/hooks") };
+        let hook_file = hooks.join("pre-commit");
+        std::fs::write(&hook_file, hook).expect("own directory");
+        std::fs::set_permissions(&hook_file, PermissionsExt::from_mode(0o755)).expect("own file");
+        if is_the_users {
+            std::fs::write(project.home().join(".gitconfig"), "[core]\nhooksPath = ~\n").expect("own");
+        }
+        let line = "cd sub; git commit -q --allow-empty -m x; git ls-tree -r --name-only HEAD";
+        let run = inside(&project, &root, json!({}), line).ok();
+        assert!(run.stdout.contains("d/new\n"), "{run:#?}");
+        let run = inside(&project, &root, json!({}), "git submodule update");
+        assert!(run.status != 0 && run.stderr.contains(".git/modules/sub/config"), "{run:#?}");
+    }
 }
 
 /// A linked worktree has git directories of its own for its submodules, below the main repository's.

@@ -122,6 +122,7 @@ impl List {
     fn step(&mut self, step: &Mount, setting: &Setting<'_>) {
         match step {
             Mount::ReadOnly(at) => self.bind("--ro-bind", at, at),
+            Mount::Substitute { at, with } => self.bind("--ro-bind", with, at),
             Mount::Writable(at) | Mount::Pin(at) => self.bind("--bind", at, at),
             // bubblewrap would mount where it leads. That it is missing shows when the mounts are verified.
             Mount::PinLink(_) => {}

@@ -22,6 +22,13 @@ pub enum Mount {
     ReadOnly(AbsPath),
     /// The path as on the host, writable.
     Writable(AbsPath),
+    /// A file that may only be read, with another file to be seen in its place.
+    Substitute {
+        /// Where.
+        at: AbsPath,
+        /// The file that is seen there.
+        with: AbsPath,
+    },
     /// A writable directory bound over itself, for the sole reason that a mount point cannot be renamed.
     Pin(AbsPath),
     /// A symbolic link mounted over itself, for the same reason. bubblewrap cannot do that.
@@ -42,7 +49,8 @@ impl Mount {
     /// The path that the step is about.
     pub fn path(&self) -> &AbsPath {
         match self {
-            Mount::ReadOnly(at) | Mount::Writable(at) | Mount::Pin(at) | Mount::PinLink(at) => at,
+            Mount::ReadOnly(at) | Mount::Substitute { at, .. } => at,
+            Mount::Writable(at) | Mount::Pin(at) | Mount::PinLink(at) => at,
             Mount::HideFile(at) | Mount::HideDirectory(at) | Mount::SearchOnly(at) => at,
             Mount::Passage(at) | Mount::Seal(at) => at,
         }
@@ -54,6 +62,7 @@ impl std::fmt::Display for Mount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let what = match self {
             Mount::ReadOnly(_) => "read-only",
+            Mount::Substitute { .. } => "substituted",
             Mount::Writable(_) => "writable",
             Mount::Pin(_) => "pinned",
             Mount::PinLink(_) => "pinned link",
@@ -112,6 +121,20 @@ impl Mounts {
         (Mounts { steps: first, root_writable }, Mounts { steps: then, root_writable })
     }
 
+    /// Whether the plan leaves the very file `at` to be read and not to be written.
+    pub fn shows_read_only(&self, at: &AbsPath) -> bool {
+        self.steps.iter().any(|step| matches!(step, Mount::ReadOnly(path) if path == at))
+    }
+
+    /// Has the file `with` be seen at `at`, if the plan [leaves that to be read](Self::shows_read_only). What may be
+    /// read and written stays the same.
+    pub fn substitute(&mut self, at: &AbsPath, with: AbsPath) {
+        let step = self.steps.iter_mut().find(|step| matches!(step, Mount::ReadOnly(path) if path == at));
+        if let Some(step) = step {
+            *step = Mount::Substitute { at: at.clone(), with };
+        }
+    }
+
     /// Whether the host's tree itself is bound writable, since no file rule holds.
     pub fn root_is_writable(&self) -> bool {
         self.root_writable
@@ -127,7 +150,7 @@ impl Mounts {
         let mut state = if self.root_writable { State::Writable } else { State::ReadOnly };
         for step in &self.steps {
             let (at, new) = match step {
-                Mount::ReadOnly(at) => (at, State::ReadOnly),
+                Mount::ReadOnly(at) | Mount::Substitute { at, .. } => (at, State::ReadOnly),
                 Mount::Writable(at) | Mount::Pin(at) => (at, State::Writable),
                 Mount::HideFile(at) | Mount::HideDirectory(at) => (at, State::Hidden),
                 Mount::SearchOnly(at) | Mount::Passage(at) => (at, State::Hidden),
@@ -445,6 +468,26 @@ mod tests {
     }
 
     #[test]
+    fn only_what_may_be_read_and_not_written_has_a_substitute() {
+        let files = FileSets {
+            allow_write: rules(&["/p"]),
+            deny_write: rules(&["/p/config", "/p/hidden"]),
+            deny_read: rules(&["/p/hidden"]),
+            ..FileSets::default()
+        };
+        let mut mounts = Mounts::plan(&confinement(files, &["/p/config", "/p/hidden"]));
+        for at in ["/p/config", "/p/hidden", "/p", "/q"].map(path) {
+            assert_eq!(mounts.shows_read_only(&at), at == path("/p/config"), "{at}");
+            mounts.substitute(&at, path("/s"));
+        }
+        insta::assert_snapshot!(mounts.steps().iter().map(Mount::to_string).collect::<Vec<_>>().join("\n"), @r"
+        writable /p
+        substituted /p/config
+        hidden file /p/hidden
+        ");
+    }
+
+    #[test]
     fn without_file_rules_everything_is_writable() {
         let mut all = confinement(FileSets::default(), &[]);
         all.files_disabled = true;
@@ -514,7 +557,10 @@ mod tests {
             let is_file: Vec<&str> =
                 named.iter().map(String::as_str).filter(|path| path.ends_with("file")).collect();
             let confinement = confinement(files, &is_file);
-            let mounts = Mounts::plan(&confinement);
+            let mut mounts = Mounts::plan(&confinement);
+            for text in &is_file {
+                mounts.substitute(&path(text), path("/a/substitute"));
+            }
             let (first, then) = mounts.clone().split(3);
             let in_order = Mounts { steps: [first.steps, then.steps].concat(), ..mounts.clone() };
             for text in asked.iter().chain(&named) {

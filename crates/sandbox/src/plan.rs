@@ -4,8 +4,8 @@ use crate::environment::{self, Scene};
 use crate::error::{Error, system};
 use crate::listen::Listen;
 use crate::request::Request;
-use crate::resolve::real_path;
-use crate::scratch::CommandDirectory;
+use crate::resolve::{Resolved, real_path};
+use crate::scratch::{CommandDirectory, Substitute};
 use crate::shared::Shared;
 use palisade_bwrap::linux::{Attachments, Expected, Identity, can_attach};
 use palisade_bwrap::{ArgumentsError, MOST_ARGUMENTS, Mount, Mounts, Setting, arguments};
@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) arguments: Vec<Vec<u8>>,
     pub(crate) attachments: Option<Attachments>,
     pub(crate) expected: Vec<Expected>,
+    /// To be revealed once they are mounted.
+    pub(crate) substitutes: Vec<Substitute>,
     pub(crate) variables: environment::Variables,
     pub(crate) listen: Listen,
     pub(crate) unix_sockets: bool,
@@ -36,9 +38,10 @@ impl Plan {
         shared: &Shared,
         policy: &Policy,
         request: &Request,
-        confinement: &Confinement,
+        resolved: &Resolved,
         temporary: &CommandDirectory,
     ) -> Result<Self, Error> {
+        let confinement = &resolved.confinement;
         let listen = Listen::choose(&policy.network);
         let scene = Scene {
             inherited: &request.variables,
@@ -50,7 +53,8 @@ impl Plan {
         };
         let variables = environment::variables(&scene, listen.proxy);
         let guards = shared.guards().map_err(system("reading /proc"))?;
-        let mounts = Mounts::plan(confinement);
+        let mut mounts = Mounts::plan(confinement);
+        let substitutes = substitute(&mut mounts, resolved, shared)?;
         let root_links = if mounts.hides_root() { root_links(&confinement.files)? } else { Vec::new() };
         let setting = Setting {
             hidden_file: &shared.scratch.hidden_file()?,
@@ -84,6 +88,7 @@ impl Plan {
             arguments,
             attachments,
             expected,
+            substitutes,
             variables,
             listen,
             unix_sockets: policy.network.unix_sockets,
@@ -120,6 +125,19 @@ fn too_many(confinement: &Confinement, needs: &str) -> Error {
     }
 }
 
+/// Has a part of some files' content be seen in their places, where the command may see it at all.
+fn substitute(mounts: &mut Mounts, resolved: &Resolved, shared: &Shared) -> Result<Vec<Substitute>, Error> {
+    let mut substitutes = Vec::new();
+    for excerpt in &resolved.excerpts {
+        if mounts.shows_read_only(&excerpt.path) {
+            let substitute = shared.scratch.substitute(&excerpt.content)?;
+            mounts.substitute(&excerpt.path, substitute.path().clone());
+            substitutes.push(substitute);
+        }
+    }
+    Ok(substitutes)
+}
+
 /// What the plan's mounts must turn out to be. Looked at after the paths were resolved and before anything is
 /// mounted: what is a link by now, where there was none, is an error.
 fn expected(mounts: &Mounts) -> Result<Vec<Expected>, Error> {
@@ -129,9 +147,8 @@ fn expected(mounts: &Mounts) -> Result<Vec<Expected>, Error> {
             Mount::Writable(_) => (true, Some(Identity::of(&path))),
             Mount::PinLink(_) => (false, Some(Identity::of_link(&path))),
             Mount::Pin(_) => (true, None),
-            Mount::ReadOnly(_) | Mount::HideFile(_) | Mount::HideDirectory(_) | Mount::SearchOnly(_) => {
-                (false, None)
-            }
+            Mount::ReadOnly(_) | Mount::Substitute { .. } => (false, None),
+            Mount::HideFile(_) | Mount::HideDirectory(_) | Mount::SearchOnly(_) => (false, None),
             Mount::Passage(_) | Mount::Seal(_) => return None,
         };
         Some(match identity.transpose() {

@@ -16,6 +16,7 @@ pub use real::{links_on, real_path};
 use crate::cover::{Covers, StandIn, Wanted};
 use crate::error::Error;
 use crate::protected::Owner;
+use crate::protected::git::Excerpt;
 use crate::scratch::Scratch;
 use names::Linked;
 use palisade_policy::{
@@ -43,6 +44,8 @@ pub(crate) struct Resolved {
     pub(crate) confinement: Confinement,
     /// What must stand in for missing paths, each in an existing writable directory.
     pub(crate) wanted: Wanted,
+    /// What is to be seen of files that must not be written, in their places.
+    pub(crate) excerpts: Vec<Excerpt>,
     /// Whether the covers' registry lies where the rules let the command write: it is then bound read-only.
     pub(crate) binds_registry: bool,
     /// Rules that were left out, and why.
@@ -64,6 +67,7 @@ pub(crate) fn resolve(policy: &Policy, places: &Places, owner: &Owner) -> Result
             working_directory: places.working_directory.clone(),
         },
         wanted: resolver.wanted,
+        excerpts: resolver.excerpts,
         binds_registry: resolver.binds_registry,
         warnings: resolver.warnings,
     })
@@ -75,6 +79,7 @@ struct Resolver {
     links: BTreeMap<AbsPath, Origin>,
     warnings: Vec<String>,
     wanted: Wanted,
+    excerpts: Vec<Excerpt>,
     binds_registry: bool,
     linked: Linked,
     budget: walk::Budget,

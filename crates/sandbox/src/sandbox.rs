@@ -15,7 +15,7 @@ use crate::profile::{self, Backend};
 use crate::report::Ignored;
 use crate::request::{Request, program_and_argv};
 use crate::resolve::{Places, Resolved, resolve};
-use crate::scratch::{CommandDirectory, Scratch};
+use crate::scratch::{CommandDirectory, Scratch, Substitute};
 use crate::shared::Shared;
 use crate::streams::{Pipes, refuse_ways_around};
 use palisade_bwrap::linux::{Build, Entry, Expected, Held, LaunchError, Start, Started, start};
@@ -110,15 +110,17 @@ impl Sandbox {
 
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        let (Resolved { confinement, warnings, .. }, covers) = self.resolve_and_cover(&policy, &places)?;
-        for warning in &warnings {
+        let (resolved, covers) = self.resolve_and_cover(&policy, &places)?;
+        for warning in &resolved.warnings {
             tracing::warn!("{warning}");
         }
-        refuse_hidden(&places.working_directory, &confinement)?;
+        refuse_hidden(&places.working_directory, &resolved.confinement)?;
         if self.shared.entry.is_some() {
-            needed::refuse_hidden(&confinement.files, shell.as_ref())?;
+            needed::refuse_hidden(&resolved.confinement.files, shell.as_ref())?;
         }
-        let mut plan = Plan::new(&self.shared, &policy, request, &confinement, &temporary)?;
+        let mut plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary)?;
+        let substitutes = std::mem::take(&mut plan.substitutes);
+        let Resolved { confinement, warnings, .. } = resolved;
         let expected = (!confinement.files_disabled).then(|| std::mem::take(&mut plan.expected));
         let (mut held, listen) = match self.build(started, plan).await? {
             Ok(built) => built,
@@ -129,6 +131,7 @@ impl Sandbox {
             Ok(held) => held,
             Err(error) => return Err(self.explain(error).await),
         };
+        substitutes.into_iter().try_for_each(Substitute::reveal)?;
         let shared = Arc::clone(&self.shared);
         let ignored = Ignored::of(&policy.ignore_violations, &request.command);
         let (walls, output) = (Walls { proxy, confinement, ignored }, pipes.outer);
@@ -138,19 +141,19 @@ impl Sandbox {
     /// The policy resolved for `request` as it would be now: every path of a rule real, what Palisade protects of
     /// itself added. It can be asked what a command may read and write. Nothing is run.
     pub fn resolve(&self, request: &Request) -> Result<Confinement, Error> {
-        self.resolve_for_show(&self.shared.policy(), request).map(|(confinement, _)| confinement)
+        self.resolve_for_show(&self.shared.policy(), request).map(|(resolved, _)| resolved.confinement)
     }
 
     /// What would confine `request`, in the words of `backend`, for a person to read. Nothing is run.
     pub fn profile(&self, request: &Request, backend: Backend) -> Result<String, Error> {
         let policy = self.shared.policy();
-        let (confinement, temporary) = self.resolve_for_show(&policy, request)?;
+        let (resolved, temporary) = self.resolve_for_show(&policy, request)?;
         match backend {
             Backend::Bubblewrap => {
-                let plan = Plan::new(&self.shared, &policy, request, &confinement, &temporary)?;
+                let plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary)?;
                 Ok(profile::bubblewrap(&plan))
             }
-            Backend::Seatbelt => profile::seatbelt(&confinement),
+            Backend::Seatbelt => profile::seatbelt(&resolved.confinement),
         }
     }
 
@@ -158,11 +161,11 @@ impl Sandbox {
         &self,
         policy: &Policy,
         request: &Request,
-    ) -> Result<(Confinement, CommandDirectory), Error> {
+    ) -> Result<(Resolved, CommandDirectory), Error> {
         let (root, working_directory) = request.directories()?;
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        Ok((resolve(policy, &places, &self.shared.owner)?.confinement, temporary))
+        Ok((resolve(policy, &places, &self.shared.owner)?, temporary))
     }
 
     /// Has bubblewrap come up while the rest of the work is done. Unless it is built upon, it ends.

@@ -45,6 +45,7 @@
 
 mod commands;
 mod remove;
+mod substitute;
 mod sweep;
 
 use commands::Commands;
@@ -62,6 +63,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+pub(crate) use substitute::Substitute;
 
 /// What every scratch directory's name begins with; six letters or digits follow.
 const PREFIX: &str = "palisade-";
@@ -104,6 +106,7 @@ pub enum ScratchError {
 pub(crate) struct Scratch {
     places: Arc<Places>,
     next_command: AtomicU64,
+    next_substitute: AtomicU64,
     made: Mutex<Vec<&'static str>>,
 }
 
@@ -148,6 +151,7 @@ impl Scratch {
             return Ok(Scratch {
                 places: Arc::new(places),
                 next_command: AtomicU64::new(0),
+                next_substitute: AtomicU64::new(0),
                 made: Mutex::default(),
             });
         }

@@ -55,6 +55,7 @@ pub(super) fn attach(pid: u32, attachments: &Attachments) -> Result<(), LaunchEr
         mounts: mounts.as_fd(),
         hidden_file: c_path(&attachments.hidden_file)?,
         hidden_directory: c_path(&attachments.hidden_directory)?,
+        substitutes: substitutes(&attachments.mounts)?,
         steps: steps(&attachments.mounts, &submounts)?,
     };
     let progress = run(&work).map_err(failed("making the sandbox's mounts"))?;
@@ -98,9 +99,18 @@ fn c_path(path: &AbsPath) -> Result<CString, LaunchError> {
     CString::new(path.as_bytes()).map_err(|error| failed("naming a mount")(error.into()))
 }
 
+/// What is seen in other files' places, in the order of the steps.
+fn substitutes(mounts: &Mounts) -> Result<Vec<CString>, LaunchError> {
+    let with = mounts.steps().iter().filter_map(|step| match step {
+        Mount::Substitute { with, .. } => Some(c_path(with)),
+        _ => None,
+    });
+    with.collect()
+}
+
 /// The steps in the words of the child, given what is mounted before them.
 fn steps(mounts: &Mounts, submounts: &BTreeSet<AbsPath>) -> Result<Vec<Step>, LaunchError> {
-    let mut compiler = Compiler { submounts, left: HashMap::new(), bases: HashMap::new() };
+    let mut compiler = Compiler { submounts, left: HashMap::new(), bases: HashMap::new(), substitutes: 0 };
     mounts.steps().iter().map(|step| compiler.step(step)).collect()
 }
 
@@ -110,6 +120,8 @@ struct Compiler<'a> {
     left: HashMap<&'a [u8], bool>,
     /// The numbers of the bases by their paths.
     bases: HashMap<&'a [u8], usize>,
+    /// How many substitutes the steps so far have.
+    substitutes: usize,
 }
 
 impl<'a> Compiler<'a> {
@@ -117,6 +129,10 @@ impl<'a> Compiler<'a> {
         let at = step.path();
         let what = match step {
             Mount::ReadOnly(_) => self.bind(at, Change::ToReadOnly)?,
+            Mount::Substitute { .. } => {
+                self.substitutes += 1;
+                What::Substitute(self.substitutes - 1)
+            }
             Mount::Writable(_) => self.bind(at, Change::ToWritable)?,
             Mount::Pin(_) => self.bind(at, Change::Keep)?,
             Mount::PinLink(_) => What::Link(self.source(at)?),
@@ -184,18 +200,21 @@ mod tests {
         texts.iter().map(rule).collect()
     }
 
-    fn compiled(files: FileSets, submounts: &[&str]) -> String {
+    fn planned(files: FileSets) -> Mounts {
         let nodes = files.rules().map(|rule| (rule.pattern.as_literal().clone(), Node::Directory)).collect();
-        let mounts = Mounts::plan(&Confinement {
+        Mounts::plan(&Confinement {
             files,
             nodes,
             links: Default::default(),
             files_disabled: false,
             network: NetworkPolicy::default(),
             working_directory: AbsPath::root(),
-        });
+        })
+    }
+
+    fn in_words(mounts: &Mounts, submounts: &[&str]) -> String {
         let submounts = submounts.iter().map(|text| path(text)).collect();
-        let steps = steps(&mounts, &submounts).expect("no NUL byte");
+        let steps = steps(mounts, &submounts).expect("no NUL byte");
         let line = |step: &Step| format!("{} {:?}", step.at.to_string_lossy(), step.what);
         steps.iter().map(line).collect::<Vec<_>>().join("\n")
     }
@@ -210,7 +229,7 @@ mod tests {
             deny_read: rules(&["/home/u", "/home/u/w/h", "/p/h", "/p/x"]),
             allow_read: rules(&["/p/h/in/doc", "/home/u/w/h/doc"]),
         };
-        insta::assert_snapshot!(compiled(files, &["/p/d", "/p/d/keep/m", "/pp"]), @r#"
+        insta::assert_snapshot!(in_words(&planned(files), &["/p/d", "/p/d/keep/m", "/pp"]), @r#"
         /home/u Empty { is_base: true }
         /home/u/w Bind { source: Hidden(0, "w"), change: ToWritable, submounts: [] }
         /home/u/w/h Empty { is_base: false }
@@ -225,6 +244,29 @@ mod tests {
         /p/h Seal
         /home/u/w/h Seal
         /home/u Seal
+        "#);
+    }
+
+    /// Each is opened before anything is mounted, and found again by its number.
+    #[test]
+    fn substitutes_are_numbered_in_the_order_of_their_steps() {
+        let files = FileSets {
+            allow_write: rules(&["/p"]),
+            deny_write: rules(&["/p/b", "/p/a", "/p/c"]),
+            ..FileSets::default()
+        };
+        let mut mounts = planned(files);
+        mounts.substitute(&path("/p/c"), path("/s/first"));
+        mounts.substitute(&path("/p/a"), path("/s/second"));
+        assert_eq!(
+            substitutes(&mounts).expect("no NUL byte"),
+            [c"/s/second".to_owned(), c"/s/first".to_owned()]
+        );
+        insta::assert_snapshot!(in_words(&mounts, &[]), @r#"
+        /p Bind { source: Itself, change: ToWritable, submounts: [] }
+        /p/a Substitute(0)
+        /p/b Bind { source: Visible(0, "b"), change: ToReadOnly, submounts: [] }
+        /p/c Substitute(1)
         "#);
     }
 

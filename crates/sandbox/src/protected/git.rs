@@ -18,6 +18,14 @@
 //! A linked worktree or a submodule keeps its git directory elsewhere, and a commit must write there. A `.git` file may
 //! come with an archive from anywhere, so it alone opens nothing: the git directory must name this root as its work
 //! tree, as git writes it there when it makes the two.
+//!
+//! # `git submodule update`
+//!
+//! For every submodule whose configuration says where its work tree is, git first writes that there once more, the very
+//! same, and gives up when it cannot. The `.git` file in the work tree leads to the git directory anyway, so a command
+//! sees the configuration without those lines, and no less protected: then git has nothing to write. There is one thing
+//! that git does differently without them: to a hook that it runs in a submodule, and that goes to another directory, the
+//! work tree is that one (as in a linked worktree, where there never are such lines). So they stay where there are hooks.
 
 mod config;
 
@@ -32,6 +40,9 @@ use std::fs::symlink_metadata;
 /// How many directories below `modules` are looked at. The names of submodules have few components.
 const MOST_DIRECTORIES: usize = 20_000;
 
+/// How many bytes of excerpts there may be: thousands of submodules have less. What is more stays as it is.
+const MOST_OF_EXCERPTS: usize = 1 << 20;
+
 /// How deep configuration files may include each other; git's own limit.
 const MOST_INCLUDES: usize = 10;
 
@@ -44,8 +55,17 @@ pub(crate) struct Repository {
     pub(crate) writable: Vec<AbsPath>,
     /// Paths by which git comes from a root to its git directory: links on the way must stay.
     pub(crate) ways: Vec<AbsPath>,
+    /// Protected files of which a command is to see a part only, unless the user's own configuration names hooks.
+    pub(crate) excerpts: Vec<Excerpt>,
     /// What was not followed, and why.
     pub(crate) warnings: Vec<String>,
+}
+
+/// What is left of a file's content without some lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Excerpt {
+    pub(crate) path: AbsPath,
+    pub(crate) content: Vec<u8>,
 }
 
 /// Finds what belongs to the repository of `root`, which is real.
@@ -75,6 +95,8 @@ struct Search {
     read: BTreeSet<AbsPath>,
     /// How many directories below `modules` were looked at.
     seen: usize,
+    /// How many bytes the excerpts have.
+    excerpted: usize,
 }
 
 impl Search {
@@ -201,14 +223,31 @@ impl Search {
                 open.extend(directories(&directory));
                 continue;
             }
-            let work_tree = work_tree(&directory).unwrap_or_else(|| directory.clone());
+            let named = configurations(&directory).iter().find_map(|file| work_tree(&directory, file));
+            let work_tree = named.unwrap_or_else(|| directory.clone());
             self.git_directory(&directory, &work_tree);
             self.shared(&directory, &work_tree);
+            self.excerpts(&directory, &work_tree);
             for above in self.worktrees(&directory).iter().chain([&directory]) {
                 open.extend(directories(&below(above, "modules")));
             }
         }
         Ok(())
+    }
+
+    /// The configuration of a submodule without what it says of the work tree, where git can do without.
+    fn excerpts(&mut self, directory: &AbsPath, work_tree: &AbsPath) {
+        if !is_led_back(work_tree, directory) || has_hooks(directory) {
+            return;
+        }
+        for path in configurations(directory) {
+            let text = regular_content(path.as_path());
+            let Some(content) = text.and_then(|text| GitConfig::without_work_tree(&text)) else { continue };
+            self.excerpted += content.len();
+            if self.excerpted <= MOST_OF_EXCERPTS {
+                self.found.excerpts.push(Excerpt { path, content });
+            }
+        }
     }
 
     /// What a configuration file includes is configuration, and what it calls the hooks' directory is one.
@@ -253,15 +292,37 @@ impl Search {
 /// Whether the git directory, or what is registered there, says that `root` is its work tree.
 fn knows(directory: &AbsPath, common: &AbsPath, root: &AbsPath, dot_git: &AbsPath) -> bool {
     if directory == common {
-        return work_tree(directory).as_ref() == Some(root);
+        return work_tree(directory, &below(directory, "config")).as_ref() == Some(root);
     }
     let is_registered = directory.parent().is_some_and(|above| above == below(common, "worktrees"));
     is_registered && pointer(&below(directory, "gitdir"), directory, None).as_ref() == Some(dot_git)
 }
 
-/// `core.worktree`, real.
-fn work_tree(directory: &AbsPath) -> Option<AbsPath> {
-    let value = GitConfig::read(below(directory, "config").as_path()).work_tree?;
+/// Where a git directory's own configuration is; git moves some of the first to the second for a sparse checkout.
+fn configurations(directory: &AbsPath) -> [AbsPath; 2] {
+    ["config", "config.worktree"].map(|name| below(directory, name))
+}
+
+/// Whether the work tree's `.git` file leads to the git directory: git needs no other word of their belonging together.
+fn is_led_back(work_tree: &AbsPath, directory: &AbsPath) -> bool {
+    pointer(&below(work_tree, ".git"), work_tree, Some("gitdir:")).as_ref() == Some(directory)
+}
+
+/// Whether git may run hooks for this git directory, those aside that the user's configuration names.
+fn has_hooks(directory: &AbsPath) -> bool {
+    let hooks = below(directory, "hooks");
+    let is_hook = |entry: std::fs::DirEntry| !entry.file_name().as_encoded_bytes().ends_with(b".sample");
+    let is_named = |path: AbsPath| GitConfig::read(path.as_path()).may_name_hooks();
+    let is_there = match std::fs::read_dir(hooks.as_path()) {
+        Ok(entries) => entries.flatten().any(is_hook),
+        Err(_) => stands(&hooks),
+    };
+    is_there || configurations(directory).into_iter().any(is_named)
+}
+
+/// `core.worktree` of one of a git directory's configuration files, real.
+fn work_tree(directory: &AbsPath, file: &AbsPath) -> Option<AbsPath> {
+    let value = GitConfig::read(file.as_path()).work_tree?;
     let path = [directory.as_bytes(), b"/", &value].concat();
     let path = if value.first() == Some(&b'/') { value } else { path };
     canonical(&path)

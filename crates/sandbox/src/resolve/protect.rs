@@ -19,10 +19,12 @@ impl Resolver {
         files: &mut FileSets,
     ) -> Result<Vec<Protected>, Error> {
         let mut protected = git::of_owner(roots, owner.home.as_ref());
+        let owner_has_hooks = protected.iter().any(|one| one.has_scripts);
         for root in roots {
             let found = git::around(root, owner.home.as_ref())?;
             protected.extend(found.protected);
             self.warnings.extend(found.warnings);
+            self.excerpts.extend(found.excerpts.into_iter().filter(|_| !owner_has_hooks));
             for way in found.ways {
                 self.hold_links(&way, &Origin::builtin("protected", &way.to_string()), files)?;
             }

@@ -4,6 +4,7 @@ use super::*;
 use std::collections::HashSet;
 use std::fs;
 use std::mem::ManuallyDrop;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 
 /// A base like `/tmp`, for one test.
@@ -100,6 +101,26 @@ fn masks_are_made_once_and_open_to_nobody() {
     }
     drop(scratch);
     assert_eq!(names_in(&base), [""; 0]);
+}
+
+#[test]
+fn a_substitute_has_either_a_name_or_a_reader() {
+    let base = base();
+    let scratch = create(&base);
+    let [shown, dropped] = ["[core]\n", ""].map(|text| scratch.substitute(text.as_bytes()).expect("made"));
+    let path = shown.path().clone();
+    assert!(path != *dropped.path());
+    // As a mount holds it.
+    let held = open(path.as_path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).expect("there");
+    let mode = |stat: Stat| stat.st_mode & 0o7777;
+    assert_eq!(mode(fstat(&held).expect("open")), 0);
+    shown.reveal().expect("ours");
+    assert_eq!(mode(fstat(&held).expect("open")), 0o400);
+    assert_eq!(fs::read_to_string(format!("/proc/self/fd/{}", held.as_raw_fd())).expect("ours"), "[core]\n");
+    assert!(path.as_path().symlink_metadata().is_err());
+    let path = dropped.path().clone();
+    drop(dropped);
+    assert!(path.as_path().symlink_metadata().is_err());
 }
 
 #[test]

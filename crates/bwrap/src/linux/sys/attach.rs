@@ -40,6 +40,8 @@ pub(in crate::linux) enum What {
     },
     /// A symbolic link, over itself.
     Link(Source),
+    /// The substitute with this number, read-only.
+    Substitute(usize),
     HideFile,
     HideDirectory,
     /// An empty directory to be filled. With `is_base` what it hides is the next of the bases.
@@ -79,6 +81,8 @@ pub(in crate::linux) struct Work<'a> {
     pub(in crate::linux) mounts: BorrowedFd<'a>,
     pub(in crate::linux) hidden_file: CString,
     pub(in crate::linux) hidden_directory: CString,
+    /// Files that are to be seen in other files' places.
+    pub(in crate::linux) substitutes: Vec<CString>,
     pub(in crate::linux) steps: Vec<Step>,
 }
 
@@ -116,11 +120,12 @@ pub(in crate::linux) fn has_mount_calls() -> bool {
 /// Forks the child. It writes its [`Progress`] to `to` and ends.
 pub(in crate::linux) fn fork_attacher(work: &Work<'_>, to: BorrowedFd<'_>) -> io::Result<Pid> {
     let mut bases = Vec::with_capacity(work.steps.len());
+    let mut substitutes = Vec::with_capacity(work.substitutes.len());
     // SAFETY: the child calls only `live`, which allocates nothing, and ends with `_exit`.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
-            let progress = live(work, &mut bases);
+            let progress = live(work, &mut bases, &mut substitutes);
             // SAFETY: the pointer leads to as many bytes as are written. Then the child ends without running
             // destructors or exit handlers of the parent's program.
             unsafe {
@@ -139,13 +144,13 @@ pub(in crate::linux) fn read_progress(bytes: &[u8]) -> Option<Progress> {
     Some(Progress { step: i32::from_ne_bytes(*step), errno: c_int::from_ne_bytes(*errno) })
 }
 
-/// The child's whole life. `bases` has room for all that will be in it; the child's end closes them.
-fn live(work: &Work<'_>, bases: &mut Vec<OwnedFd>) -> Progress {
+/// The child's whole life. `bases` and `substitutes` have room for all that will be in them; the child's end closes them.
+fn live(work: &Work<'_>, bases: &mut Vec<OwnedFd>, substitutes: &mut Vec<OwnedFd>) -> Progress {
     // The parent's handlers are none of this process's, and its end is near.
     let _ = SigSet::all().thread_set_mask();
     let failed = |step| move |errno: Errno| Progress { step, errno: errno.raw_os_error() };
     let result = enter(work).map_err(failed(ENTERING)).and_then(|()| {
-        let mut masks = Masks::open(work).map_err(failed(MASKS))?;
+        let mut masks = Masks::open(work, substitutes).map_err(failed(MASKS))?;
         for (index, step) in work.steps.iter().enumerate() {
             step.make(&mut masks, bases).map_err(failed(index as i32))?;
         }
@@ -165,17 +170,21 @@ fn enter(work: &Work<'_>) -> Result<()> {
 }
 
 /// The sources of hidden files and directories, opened before anything is mounted over them; after the first, the
-/// mount that was made last, on which nothing is mounted.
+/// mount that was made last, on which nothing is mounted. Substitutes likewise, of which each is used once.
 #[derive(Default)]
-struct Masks {
+struct Masks<'a> {
     file: Option<OwnedFd>,
     directory: Option<OwnedFd>,
+    substitutes: &'a [OwnedFd],
 }
 
-impl Masks {
+impl<'a> Masks<'a> {
     /// Opens those that a step needs: where bubblewrap has hidden all that is to be hidden, they may be hidden with it.
-    fn open(work: &Work<'_>) -> Result<Self> {
-        let mut masks = Masks::default();
+    fn open(work: &Work<'_>, substitutes: &'a mut Vec<OwnedFd>) -> Result<Self> {
+        for path in &work.substitutes {
+            substitutes.push(open(path)?);
+        }
+        let mut masks = Masks { substitutes, ..Masks::default() };
         for step in &work.steps {
             match step.what {
                 What::HideFile if masks.file.is_none() => masks.file = Some(open(&work.hidden_file)?),
@@ -197,7 +206,7 @@ fn hide(mask: &mut Option<OwnedFd>, at: &CStr) -> Result<()> {
 }
 
 impl Step {
-    fn make(&self, masks: &mut Masks, bases: &mut Vec<OwnedFd>) -> Result<()> {
+    fn make(&self, masks: &mut Masks<'_>, bases: &mut Vec<OwnedFd>) -> Result<()> {
         match &self.what {
             What::Bind { source, change, submounts } => {
                 let (source, target) = self.ends(source, bases, OFlags::empty())?;
@@ -210,6 +219,14 @@ impl Step {
             What::Link(source) => {
                 let (source, target) = self.ends(source, bases, OFlags::NOFOLLOW)?;
                 bind(&source, &target, Change::ToReadOnly, false)?;
+            }
+            What::Substitute(number) => {
+                let source = masks.substitutes.get(*number).ok_or(Errno::BADF)?;
+                let target = match open(&self.at) {
+                    Err(Errno::NOENT) => self.make_target(source)?,
+                    target => target?,
+                };
+                bind(source, &target, Change::ToReadOnly, false)?;
             }
             What::HideFile => hide(&mut masks.file, &self.at)?,
             What::HideDirectory => hide(&mut masks.directory, &self.at)?,

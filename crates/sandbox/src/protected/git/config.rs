@@ -45,6 +45,33 @@ impl GitConfig {
         config
     }
 
+    /// Whether git is led to hooks by it, or may be by what it includes.
+    pub(super) fn may_name_hooks(&self) -> bool {
+        !self.hooks.is_empty() || !self.includes.is_empty()
+    }
+
+    /// The text without the lines in which git wrote `core.worktree`, where that says the same in all else. `None` where
+    /// there are none, and where somebody wrote the text otherwise than git does.
+    pub(super) fn without_work_tree(text: &[u8]) -> Option<Vec<u8>> {
+        if text.windows(2).any(|pair| pair == b"\\\n") {
+            // What stands on a line may belong to the line before.
+            return None;
+        }
+        let mut is_core = false;
+        let is_kept = |line: &&[u8]| {
+            let words = line.trim_ascii();
+            if words.starts_with(b"[") {
+                is_core = words.eq_ignore_ascii_case(b"[core]");
+            }
+            let key = words.split(|&byte| byte == b'=').next().unwrap_or_default().trim_ascii();
+            !(is_core && key.eq_ignore_ascii_case(b"worktree"))
+        };
+        let kept = text.split_inclusive(|&byte| byte == b'\n').filter(is_kept).collect::<Vec<_>>().concat();
+        let (before, after) = (Self::parse(text), Self::parse(&kept));
+        let is_the_same = after == GitConfig { work_tree: None, ..before.clone() };
+        (before.work_tree.is_some() && is_the_same).then_some(kept)
+    }
+
     fn take(&mut self, section: &[u8], key: &[u8], value: Vec<u8>) {
         match (section, key) {
             (b"include" | b"includeif", b"path") => self.includes.push(value),
@@ -159,10 +186,29 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_work_tree_is_left_out_where_it_stands_as_git_writes_it() {
+        for (text, kept) in [
+            ("[core]\n\tbare = false\n\tworktree = ../s\n[a]\n", Some("[core]\n\tbare = false\n[a]\n")),
+            ("[core]\n\tworktree = a\n\tworktree = \"b\"", Some("[core]\n")),
+            ("[CORE]\r\nWorkTree=a # b\r\nx = y\r\n", Some("[CORE]\r\nx = y\r\n")),
+            ("[core]\nworktree = a\n[x]\nworktree = b\n", Some("[core]\n[x]\nworktree = b\n")),
+            ("[core] worktree = a\n", None),
+            ("[core]\nbare = false\n[x]\nworktree = b\n", None),
+            ("[core]\neditor = a \\\nworktree = b\nworktree = c\n", None),
+            ("[core]\nworktree = a \\\nb\n", None),
+            ("", None),
+        ] {
+            let found = GitConfig::without_work_tree(text.as_bytes());
+            assert_eq!(found.as_deref().map(String::from_utf8_lossy).as_deref(), kept, "{text}");
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn no_bytes_are_too_odd(text in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
             GitConfig::parse(&text);
+            GitConfig::without_work_tree(&text);
         }
     }
 }
