@@ -117,3 +117,36 @@ fn a_question_that_is_none_is_refused() {
         assert_eq!(output.status.code(), Some(status), "{output:?}");
     }
 }
+
+/// As in a rule: a shell does not replace what stands in quotes.
+#[test]
+fn a_tilde_in_front_is_the_home_directory() {
+    let Some(project) = Project::where_it_works() else { return };
+    let settings = json!({ "sandbox": { "filesystem": { "denyRead": ["~/.ssh"] }}});
+    project.write(".claude/settings.json", settings.to_string());
+    std::fs::create_dir_all(project.home().join(".ssh")).expect("own directory");
+    for (path, allows) in [("~/.ssh/id", false), ("~/id", true), ("~", true), ("./~/.ssh/id", true)] {
+        let (status, answer) = ask(&project, ["read", path]);
+        assert_eq!(status == 0, allows, "{path}: {answer:#}");
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_about_is_said_with_what_to_write() {
+    let Some(project) = Project::where_it_works() else { return };
+    for ([verb, about], status, says) in [
+        (["read", "~nobody/x"], 125, "write its full path"),
+        (["read", ""], 125, "write . for the working directory"),
+        (["host", "https://a.test/x"], 125, "has a scheme; write the host alone"),
+        (["host", "a.test:99999"], 125, "has a port that is not a number"),
+        (["host", "*"], 125, "no host name may"),
+        (["reed", "x"], 2, "possible values: read, write, host"),
+    ] {
+        let mut command = Command::new(&Tools::here().palisade);
+        command.current_dir(project.root()).env("HOME", project.home()).env_remove("CLAUDE_CONFIG_DIR");
+        let output = command.args(["explain", verb, about]).output().expect("palisade starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(said.contains(says) && output.stdout.is_empty(), "{about}: {output:?}");
+    }
+}

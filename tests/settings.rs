@@ -4,6 +4,7 @@
 use palisade_tests::{Project, Tools};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 fn palisade(project: &Project) -> Command {
@@ -15,15 +16,18 @@ fn in_project(project: &Project, mut command: Command) -> Command {
     command
 }
 
-/// `palisade` for whoever is root, or seems to be, on a machine with this in `managed-settings.json`.
+/// `palisade` for whoever is root, or seems to be, on a machine with this in `managed-settings.json`, and a temporary
+/// directory of its own.
 fn managed(project: &Project, settings: &Value) -> Command {
     let file = project.outside().join("managed-settings.json");
     std::fs::write(&file, settings.to_string()).expect("own directory");
     let mut command = Command::new("bwrap");
     command.args(["--unshare-user", "--uid", "0", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev"]);
-    command.args(["--bind"]).arg(project.base()).arg(project.base());
+    let program = &Tools::here().palisade;
+    command.args(["--tmpfs", "/tmp", "--ro-bind"]).arg(program).arg(program);
+    command.arg("--bind").arg(project.base()).arg(project.base());
     command.args(["--tmpfs", "/etc", "--dir", "/etc/claude-code", "--ro-bind"]).arg(&file);
-    command.args(["/etc/claude-code/managed-settings.json", "--"]).arg(&Tools::here().palisade);
+    command.args(["/etc/claude-code/managed-settings.json", "--"]).arg(program);
     in_project(project, command)
 }
 
@@ -40,7 +44,11 @@ fn shown(mut command: Command) -> Value {
 fn values(shown: &Value, key: &str) -> Vec<String> {
     let all = shown["in_force"].as_array().cloned().unwrap_or_default();
     let of_key = all.iter().filter(|value| value["key"] == key);
-    let text = |value: &Value| value.as_str().unwrap_or("default").to_owned();
+    let text = |value: &Value| match value {
+        Value::Null => "default".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
     of_key.map(|value| format!("{} {}", text(&value["value"]), text(&value["origin"]["layer"]))).collect()
 }
 
@@ -99,6 +107,51 @@ fn what_an_administrator_locks_a_project_does_not_open() {
     assert_eq!(values(&shown, "sandbox.network.deniedDomains"), ["d.test project"], "{shown:#}");
     let dropped = shown["dropped"].to_string();
     assert!(dropped.contains("b.test") && dropped.contains("allowManagedDomainsOnly"), "{dropped}");
+}
+
+/// A way to change an answer is one that works.
+#[test]
+fn what_only_managed_settings_can_open_is_said_to_be_so() {
+    let Some(project) = Project::where_it_works() else { return };
+    let settings = json!({
+        "allowManagedPermissionRulesOnly": true,
+        "sandbox": {
+            "filesystem": { "denyRead": ["~/"], "allowManagedReadPathsOnly": true },
+            "network": { "allowManagedDomainsOnly": true },
+        },
+    });
+    for (words, status, says) in [
+        (
+            &["explain", "host", "b.test"][..],
+            1,
+            "\"b.test\" to sandbox.network.allowedDomains of managed settings",
+        ),
+        (&["explain", "read", "~/x"], 1, "x\" to sandbox.filesystem.allowRead of managed settings"),
+        (&["check", "make"], 3, "to allow it: Bash(make) in managed settings"),
+    ] {
+        let output = output(managed(&project, &settings).args(words));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+        assert!(said.contains(says) && said.contains("no others count, by "), "{said}");
+        assert!(!said.contains("for one run"), "{said}");
+    }
+}
+
+#[test]
+fn a_managed_file_that_others_can_change_does_not_pass_the_check() {
+    let project = Project::new();
+    let check = || {
+        let mut command = managed(&project, &json!({}));
+        command.args(["settings", "check", "/etc/claude-code/managed-settings.json"]);
+        command
+    };
+    let (good, mut bad) = (output(&mut check()), check());
+    assert_eq!(good.status.code(), Some(0), "{good:?}");
+    let file = project.outside().join("managed-settings.json");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o666)).expect("own file");
+    let bad = output(&mut bad);
+    let said = String::from_utf8_lossy(&bad.stdout).into_owned();
+    assert!(bad.status.code() == Some(1) && said.contains("can be written by others"), "{bad:?}");
 }
 
 /// Whoever starts a command chooses `$HOME`.
@@ -178,4 +231,20 @@ fn the_schema_is_json_and_knows_the_keys() {
     let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let network = &schema["properties"]["sandbox"]["properties"]["network"]["properties"];
     assert_eq!(network["deniedDomains"]["type"], "array", "{network:#}");
+}
+
+/// An answer that did not arrive is no answer, but a reader that has seen enough (`| head`) is none's failure.
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let project = Project::new();
+    for words in [&["settings", "show"][..], &["settings", "schema"], &["check", "ls"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+        let failed = output(palisade(&project).args(words).stdout(full));
+        let said = String::from_utf8_lossy(&failed.stderr).into_owned();
+        assert!(failed.status.code() == Some(125) && said.contains("standard output"), "{failed:?}");
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let unread = output(palisade(&project).args(words).stdout(writer));
+        assert_eq!(unread.status.code(), Some(0), "{unread:?}");
+    }
 }

@@ -7,6 +7,7 @@ use crate::policy::in_force;
 use crate::session::Session;
 use palisade_permissions::{Answer, Answerer, By, Call, Found, Reason, Verdict};
 use palisade_policy::Printable;
+use palisade_settings::Loaded;
 use serde_json::{Value, json};
 
 const DENY: u8 = 1;
@@ -37,12 +38,12 @@ fn run(options: &CheckOptions) -> Result<u8, Failure> {
         object["excluded"] = json!(excluded.map(origin_to_json));
         format!("{object}\n")
     } else {
-        let mut text = to_text(&verdict);
+        let mut text = to_text(&verdict, &in_force.loaded);
         if let Some(origin) = excluded {
             text.push_str(&format!("  runs outside the sandbox: {}\n", Printable(&origin.to_string())));
         }
         text
-    });
+    })?;
     Ok(match verdict.answer {
         Answer::Allow => 0,
         Answer::Deny => DENY,
@@ -59,7 +60,7 @@ pub(crate) fn word(answer: Answer) -> &'static str {
     }
 }
 
-fn to_text(verdict: &Verdict<'_>) -> String {
+fn to_text(verdict: &Verdict<'_>, loaded: &Loaded) -> String {
     let mut text = format!("{}: {}\n", word(verdict.answer), Printable(&why(verdict)));
     for found in &verdict.found {
         let by = match &found.by {
@@ -68,11 +69,24 @@ fn to_text(verdict: &Verdict<'_>) -> String {
         };
         text.push_str(&format!("  {}  <- {}\n", Printable(&found.text), Printable(&by)));
     }
-    if !verdict.remedy.is_empty() {
-        let rules: Vec<&str> = verdict.remedy.iter().map(|rule| &**rule).collect();
-        text.push_str(&format!("  to allow it: {}\n", Printable(&rules.join(", "))));
+    if let Some(rules) = to_allow(verdict, loaded) {
+        text.push_str(&format!("  to allow it: {}\n", Printable(&rules)));
     }
     text
+}
+
+/// The rules that would let the call through, and where they have to stand if not anywhere.
+pub(crate) fn to_allow(verdict: &Verdict<'_>, loaded: &Loaded) -> Option<String> {
+    if verdict.remedy.is_empty() {
+        return None;
+    }
+    let rules: Vec<&str> = verdict.remedy.iter().map(|rule| &**rule).collect();
+    let rules = rules.join(", ");
+    let lock = loaded.options.permissions.allow_managed_rules_only.as_ref().filter(|lock| lock.value);
+    Some(match lock {
+        Some(lock) => format!("{rules} in managed settings; no others count, by {}", lock.origin),
+        None => rules,
+    })
 }
 
 /// The reason of a verdict in one sentence, with the command it is about.

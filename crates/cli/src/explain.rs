@@ -6,12 +6,12 @@
 
 use crate::failure::{Failure, print, say};
 use crate::options::{ExplainOptions, Question};
-use crate::policy::in_force;
+use crate::policy::{InForce, in_force};
 use crate::profile::for_show;
 use palisade::{links_on, real_path};
 use palisade_policy::{
-    AbsPath, Access, AddressClass, Confinement, Effect, Endpoint, FileExplanation, FileList, Host,
-    HostExplanation, HostVerdict, Layer, NetworkPolicy, Origin, Printable, VetError,
+    AbsPath, Access, AddressClass, Confinement, Effect, Endpoint, FileExplanation, FileList, Host, HostError,
+    HostExplanation, HostPattern, HostVerdict, Layer, NetworkPolicy, Origin, Printable, VetError,
 };
 use palisade_proxy::Lookup;
 use serde_json::{Value, json};
@@ -26,10 +26,17 @@ const DEFAULT_PORT: u16 = 443;
 
 /// Prints the answer; the exit status is the verdict.
 pub(crate) fn explain(options: &ExplainOptions) -> u8 {
-    match answer(options) {
+    let printed = answer(options).and_then(|answer| {
+        print(&if options.json { format!("{}\n", answer.to_json()) } else { answer.to_text() })?;
+        Ok(answer)
+    });
+    match printed {
         Ok(answer) => {
-            print(&if options.json { format!("{}\n", answer.to_json()) } else { answer.to_text() });
-            if answer.effect == Effect::Allow { 0 } else { DENIED }
+            if answer.effect == Effect::Allow {
+                0
+            } else {
+                DENIED
+            }
         }
         Err(failure) => {
             say(&failure.message);
@@ -55,12 +62,14 @@ struct Answer {
 
 fn answer(options: &ExplainOptions) -> Result<Answer, Failure> {
     let in_force = in_force(&options.rules)?;
-    let (access, path) = match &options.question {
-        Question::Host { host } => return of_host(&in_force.loaded.policy.network, host),
-        Question::Read { path } => (Access::Read, path),
-        Question::Write { path } => (Access::Write, path),
+    let access = match options.question {
+        Question::Host => return of_host(&in_force.loaded.policy.network, &options.about),
+        Question::Read => Access::Read,
+        Question::Write => Access::Write,
     };
-    let asked = absolute(&in_force.working_directory, path)?;
+    let asked = absolute(&in_force, &options.about)?;
+    let lock = in_force.loaded.options.filesystem.allow_managed_read_paths_only.clone();
+    let lock = lock.filter(|lock| lock.value).map(|lock| lock.origin);
     let denied = in_force.loaded.policy.files.deny_read.clone();
     let (sandbox, request) = for_show(in_force)?;
     let real = real_path(&asked)?;
@@ -73,9 +82,15 @@ fn answer(options: &ExplainOptions) -> Result<Answer, Failure> {
     let mut answer = match hidden_link(&asked, &confinement)? {
         Some(link) if explanation.verdict.effect == Effect::Allow => Answer {
             note: Some(format!("the way there goes through the symbolic link {link}, which is hidden")),
-            ..Answer::of_path(access, &asked, &link, &confinement.files.explain(Access::Read, &link))
+            ..Answer::of_path(
+                access,
+                &asked,
+                &link,
+                &confinement.files.explain(Access::Read, &link),
+                lock.as_ref(),
+            )
         },
-        _ => Answer::of_path(access, &asked, &real, &explanation),
+        _ => Answer::of_path(access, &asked, &real, &explanation, lock.as_ref()),
     };
     answer.real = (asked != real).then_some(real);
     if confinement.files_disabled {
@@ -92,18 +107,28 @@ fn answer(options: &ExplainOptions) -> Result<Answer, Failure> {
     Ok(answer)
 }
 
-fn absolute(working_directory: &std::path::Path, path: &OsStr) -> Result<AbsPath, Failure> {
+/// The path that is asked about. As in a rule, a `~` in front is the home directory.
+fn absolute(in_force: &InForce, path: &OsStr) -> Result<AbsPath, Failure> {
     let invalid = |error: palisade_policy::PathError| {
         Failure::new("PATH_INVALID", format!("the path {:?} {error}", path.to_string_lossy()))
     };
     if path.is_empty() {
         return Err(Failure::new("PATH_INVALID", "the path is empty; write . for the working directory"));
     }
-    let mut at = match path.as_bytes() {
-        [b'/', ..] => AbsPath::root(),
-        _ => AbsPath::try_from(working_directory).map_err(invalid)?,
+    let (mut at, rest) = match path.as_bytes() {
+        rest @ [b'/', ..] => (AbsPath::root(), rest),
+        [b'~'] => (home(in_force)?, &b""[..]),
+        [b'~', rest @ ..] if rest.starts_with(b"/") => (home(in_force)?, rest),
+        [b'~', ..] => {
+            let reason = "names another user's home directory; write its full path, or ./ in front of a name that starts so";
+            return Err(Failure::new(
+                "PATH_INVALID",
+                format!("the path {:?} {reason}", path.to_string_lossy()),
+            ));
+        }
+        rest => (AbsPath::try_from(&*in_force.working_directory).map_err(invalid)?, rest),
     };
-    for name in path.as_bytes().split(|&byte| byte == b'/') {
+    for name in rest.split(|&byte| byte == b'/') {
         at = match name {
             // The kernel follows a link before it steps up.
             b".." => real_path(&at)?.parent().unwrap_or_else(AbsPath::root),
@@ -111,6 +136,11 @@ fn absolute(working_directory: &std::path::Path, path: &OsStr) -> Result<AbsPath
         };
     }
     Ok(at)
+}
+
+fn home(in_force: &InForce) -> Result<AbsPath, Failure> {
+    let unknown = || Failure::new("PATH_INVALID", "a path starts with ~, but HOME names no home directory");
+    in_force.home.clone().ok_or_else(unknown)
 }
 
 /// The first link on the way to `asked` that cannot be read where it lies, so that no command follows it. One directly in
@@ -122,7 +152,14 @@ fn hidden_link(asked: &AbsPath, confinement: &Confinement) -> Result<Option<AbsP
 }
 
 impl Answer {
-    fn of_path(access: Access, asked: &AbsPath, real: &AbsPath, explanation: &FileExplanation<'_>) -> Self {
+    /// With the lock, where there is one, by which only an administrator may make paths readable again.
+    fn of_path(
+        access: Access,
+        asked: &AbsPath,
+        real: &AbsPath,
+        explanation: &FileExplanation<'_>,
+        lock: Option<&Origin>,
+    ) -> Self {
         let verdict = explanation.verdict;
         let verb = if access == Access::Read { "read" } else { "write" };
         let because = match access {
@@ -137,7 +174,7 @@ impl Answer {
             because: because.into(),
             rule: verdict.rule.map(|rule| rule.origin.clone()),
             also: also.collect(),
-            changes: vec![change_of_path(access, real, explanation)],
+            changes: vec![change_of_path(access, real, explanation, lock)],
             note: note_on_path(explanation).map(Into::into),
         }
     }
@@ -205,7 +242,12 @@ pub(crate) fn origin_to_json(origin: &Origin) -> Value {
     })
 }
 
-fn change_of_path(access: Access, path: &AbsPath, explanation: &FileExplanation<'_>) -> String {
+fn change_of_path(
+    access: Access,
+    path: &AbsPath,
+    explanation: &FileExplanation<'_>,
+    lock: Option<&Origin>,
+) -> String {
     let FileExplanation { verdict, list, also: _ } = explanation;
     let add = |list: FileList, option: &str| {
         let entry = path.to_string();
@@ -214,9 +256,13 @@ fn change_of_path(access: Access, path: &AbsPath, explanation: &FileExplanation<
     match (verdict.effect, list, verdict.rule) {
         (Effect::Allow, ..) if access == Access::Read => add(FileList::DenyRead, "--deny-read"),
         (Effect::Allow, ..) => add(FileList::DenyWrite, "--deny-write"),
-        (_, Some(FileList::DenyRead), Some(rule)) if !rule.pattern.names(path) => {
-            add(FileList::AllowRead, "--allow-read")
-        }
+        (_, Some(FileList::DenyRead), Some(rule)) if !rule.pattern.names(path) => match lock {
+            Some(lock) => format!(
+                "add {:?} to sandbox.filesystem.allowRead of managed settings; no others count, by {lock}",
+                path.to_string()
+            ),
+            None => add(FileList::AllowRead, "--allow-read"),
+        },
         (_, Some(_), Some(rule)) => take_away(&rule.origin),
         _ => add(FileList::AllowWrite, "--allow-write"),
     }
@@ -236,9 +282,10 @@ fn take_away(origin: &Origin) -> String {
     }
 }
 
-fn of_host(network: &NetworkPolicy, text: &str) -> Result<Answer, Failure> {
-    let endpoint = Endpoint::parse(text, Some(DEFAULT_PORT))
-        .map_err(|error| Failure::new("HOST_INVALID", format!("{text:?}: {error}")))?;
+fn of_host(network: &NetworkPolicy, text: &OsStr) -> Result<Answer, Failure> {
+    let text = text.to_string_lossy();
+    let endpoint = Endpoint::parse(&text, Some(DEFAULT_PORT))
+        .map_err(|error| Failure::new("HOST_INVALID", format!("{text:?}: {}", no_host(&text, &error))))?;
     let HostExplanation { verdict, also } = network.explain(&endpoint);
     let mut answer = Answer {
         question: format!("host {endpoint}"),
@@ -247,7 +294,7 @@ fn of_host(network: &NetworkPolicy, text: &str) -> Result<Answer, Failure> {
         because: String::new(),
         rule: None,
         also: also.iter().map(|(list, rule)| (list.to_string(), rule.origin.clone())).collect(),
-        changes: vec![change_of_host(&endpoint, &verdict)],
+        changes: vec![change_of_host(network, &endpoint, &verdict)],
         note: note_on_host(&endpoint, &verdict).map(Into::into),
     };
     match verdict {
@@ -256,7 +303,7 @@ fn of_host(network: &NetworkPolicy, text: &str) -> Result<Answer, Failure> {
                 answer.effect = Effect::Allow;
                 answer.rule = Some(rule.origin.clone());
             }
-            Some(error) => answer.refuse_address(&endpoint, &error),
+            Some(error) => answer.refuse_address(network, &endpoint, &error),
         },
         HostVerdict::Deny(Some(rule)) => answer.rule = Some(rule.origin.clone()),
         HostVerdict::Deny(None) => {
@@ -267,6 +314,11 @@ fn of_host(network: &NetworkPolicy, text: &str) -> Result<Answer, Failure> {
         }
     }
     Ok(answer)
+}
+
+/// What is wrong with a text that should name a host. Most slips are the same as in a rule, whose reader says more.
+fn no_host(text: &str, error: &HostError) -> String {
+    HostPattern::parse(text).err().map_or_else(|| error.to_string(), |error| error.to_string())
 }
 
 /// Why none of the addresses of an allowed endpoint would be dialed, as far as they are known without a look-up.
@@ -283,7 +335,7 @@ fn vet(network: &NetworkPolicy, endpoint: &Endpoint) -> Result<Option<VetError>,
 
 impl Answer {
     /// Says that a rule allows the host but not the address that it is.
-    fn refuse_address(&mut self, endpoint: &Endpoint, error: &VetError) {
+    fn refuse_address(&mut self, network: &NetworkPolicy, endpoint: &Endpoint, error: &VetError) {
         self.because = format!("it {error}");
         self.changes.clear();
         match error {
@@ -295,28 +347,23 @@ impl Answer {
                 class: AddressClass::Loopback | AddressClass::LinkLocal | AddressClass::ThisMachine,
                 ..
             } => {
-                let entry = endpoint.to_string();
-                self.changes.push(add_to_hosts("allowedDomains", "--allow-host", &entry));
+                self.changes.push(network.to_allow(endpoint));
             }
             VetError::Class { .. } | VetError::NoAddress => {}
         }
     }
 }
 
-fn add_to_hosts(list: &str, option: &str, entry: &str) -> String {
-    format!("add {entry:?} to sandbox.network.{list}, or give {option} {entry} for one run")
-}
-
-fn change_of_host(endpoint: &Endpoint, verdict: &HostVerdict<'_>) -> String {
-    let entry = match &endpoint.host {
-        Host::Name(name) if !endpoint.host.is_localhost() => name.to_string(),
-        Host::Name(_) | Host::Address(_) => endpoint.to_string(),
-    };
-    let add = |list: &str, option: &str| add_to_hosts(list, option, &entry);
+fn change_of_host(network: &NetworkPolicy, endpoint: &Endpoint, verdict: &HostVerdict<'_>) -> String {
     match verdict {
-        HostVerdict::Allow(_) => add("deniedDomains", "--deny-host"),
+        HostVerdict::Allow(_) => {
+            let entry = endpoint.entry();
+            format!(
+                "add \"{entry}\" to sandbox.network.deniedDomains, or give --deny-host {entry} for one run"
+            )
+        }
         HostVerdict::Deny(Some(rule)) => take_away(&rule.origin),
-        HostVerdict::Deny(None) | HostVerdict::Ask => add("allowedDomains", "--allow-host"),
+        HostVerdict::Deny(None) | HostVerdict::Ask => network.to_allow(endpoint),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use palisade_policy::Printable;
 use std::fmt;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 /// Exit status when the sandbox could not run the command. The reason stands on standard error.
 pub(crate) const SANDBOX_FAILED: u8 = 125;
@@ -67,6 +67,12 @@ pub(crate) fn say(message: &str) {
 }
 
 /// Text on standard output. That its reader has gone (`| head`) is no failure.
-pub(crate) fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut output = std::io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::new("OUTPUT", format!("writing to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
 }

@@ -13,13 +13,14 @@
 //! With `--sandbox` the line that runs is another one: `palisade run -c LINE`. What the line changes in its shell (its
 //! directory, its variables) ends with it.
 
-use crate::check::{why, word};
+use crate::check::{to_allow, why, word};
 use crate::failure::{Failure, say};
 use crate::options::HookOptions;
 use crate::policy::{InForce, read_in};
 use crate::session::Session;
 use palisade_permissions::{Answer, Answerer, Call, Input, Mode, Verdict};
 use palisade_policy::{AbsPath, Endpoint, Printable};
+use palisade_settings::Loaded;
 use serde_json::{Map, Value, json};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -78,7 +79,7 @@ fn answer(options: &HookOptions) -> Result<Option<Value>, Failure> {
     if is_line && !runs_inside && verdict.answer == Answer::Allow && !clients_shell_is_read() {
         return Ok(None);
     }
-    let Some(mut decision) = decision(&verdict, session.mode) else { return Ok(None) };
+    let Some(mut decision) = decision(&verdict, session.mode, &in_force.loaded) else { return Ok(None) };
     if runs_inside && verdict.answer != Answer::Deny {
         decision["updatedInput"] = asked.rewritten(&in_force, options)?;
     }
@@ -96,14 +97,13 @@ fn project() -> Option<PathBuf> {
     std::env::var_os(PROJECT).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-fn decision(verdict: &Verdict<'_>, mode: Mode) -> Option<Value> {
+fn decision(verdict: &Verdict<'_>, mode: Mode, loaded: &Loaded) -> Option<Value> {
     if verdict.answer == Answer::Ask(Answerer::Anyone) && mode == Mode::Auto {
         return None;
     }
     let mut reason = format!("palisade: {}", Printable(&why(verdict)));
-    if verdict.answer != Answer::Allow && !verdict.remedy.is_empty() {
-        let rules: Vec<&str> = verdict.remedy.iter().map(|rule| &**rule).collect();
-        reason.push_str(&format!("; to allow it: {}", Printable(&rules.join(", "))));
+    if let Some(rules) = to_allow(verdict, loaded).filter(|_| verdict.answer != Answer::Allow) {
+        reason.push_str(&format!("; to allow it: {}", Printable(&rules)));
     }
     Some(json!({
         "hookEventName": EVENT,

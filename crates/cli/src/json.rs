@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::run::End;
+use nix::errno::Errno;
 use palisade_policy::{Evidence, Violation};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -20,12 +21,23 @@ impl JsonOutput {
         };
         opened
             .map(|fd| JsonOutput(fd.into()))
-            .map_err(|error| Failure::new("JSON_OUTPUT", format!("--json={fd}: descriptor {fd}: {error}")))
+            .map_err(|error| Failure::new("JSON_OUTPUT", unusable(fd, &error)))
     }
 
     /// Writes the object. That nobody reads it any more is no failure of the command's.
     pub(crate) fn write(mut self, object: &Value) {
         let _ = self.0.write_all(format!("{object}\n").as_bytes());
+    }
+}
+
+fn unusable(fd: i32, error: &std::io::Error) -> String {
+    match error.raw_os_error() {
+        Some(number) if number == Errno::EBADF as i32 => {
+            format!(
+                "--json={fd}: descriptor {fd} is not open; have the shell open it, as in --json={fd} {fd}>report.json"
+            )
+        }
+        _ => format!("--json={fd}: descriptor {fd}: {error}"),
     }
 }
 

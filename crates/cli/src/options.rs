@@ -5,9 +5,9 @@ use palisade_permissions::Mode;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Runs commands confined by the operating system.
+/// Runs commands in the operating system's own sandbox, and says what its rules let them do
 #[derive(Debug, Parser)]
-#[command(name = "palisade", version, about, disable_help_subcommand = true)]
+#[command(name = "palisade", version, disable_help_subcommand = true)]
 pub(crate) struct Options {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -22,7 +22,7 @@ impl Options {
     /// Refuses a run of nothing, in words that name what is missing.
     fn complete(self) -> Result<Self, clap::Error> {
         match &self.verb {
-            Verb::Run(run) if run.line.is_none() && run.command.is_empty() => Err(Self::command().error(
+            Verb::Run(run) if run.line.is_none() && run.command.is_empty() => Err(of_run().error(
                 clap::error::ErrorKind::MissingRequiredArgument,
                 "there is no command to run; give one after --, or a shell line with -c",
             )),
@@ -31,14 +31,24 @@ impl Options {
     }
 }
 
+/// How `palisade run` is called.
+fn of_run() -> clap::Command {
+    let mut all = Options::command();
+    all.build();
+    all.find_subcommand("run").cloned().unwrap_or(all)
+}
+
+const RUN_USAGE: &str = "palisade run [OPTIONS] [--] COMMAND...\n       palisade run [OPTIONS] -c LINE";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Runs one command in the sandbox
-    #[command(after_help = "\
+    #[command(override_usage = RUN_USAGE, after_help = "\
 Exit status: the command's own, 128 + n when signal n ended it; 125 when the sandbox could not run it, 126 when the \
-program cannot be executed, 127 when there is none; 2 for a wrong option.")]
+program cannot be executed, 127 when there is none; 2 when there is no such option, or a value or the command is missing.")]
     Run(Box<RunOptions>),
     /// Shows what would confine a command here, without running one
+    #[command(after_help = "Exit status: 0, or 125 when that could not be found out.")]
     Profile(ProfileOptions),
     /// Says whether a command may read or write a path or reach a host, which rule decides, and what would change it
     #[command(
@@ -55,6 +65,7 @@ Exit status: 0 with a decision; 2, which refuses the call, when there can be non
     /// Shows the settings in force, describes their format, checks files
     Settings(SettingsOptions),
     /// Says whether the sandbox runs on this machine, and if not, why and what to do
+    #[command(after_help = "Exit status: 0 when it runs here, 125 when it does not.")]
     Probe(ProbeOptions),
 }
 
@@ -82,7 +93,8 @@ pub(crate) struct RuleOptions {
     /// Of the settings in the root, lets only those count that tighten: for a project that nobody has looked at yet
     #[arg(long)]
     pub(crate) untrusted: bool,
-    /// The directory that the command may write [default: the working directory]
+    /// The directory that the command may write, and whose settings count. The command starts in the working directory
+    /// all the same [default: the working directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// A host that may be reached: example.com, *.example.com, 127.0.0.1:3000
@@ -91,7 +103,7 @@ pub(crate) struct RuleOptions {
     /// A host that may not be reached, whatever allows it
     #[arg(long, value_name = "HOST")]
     pub(crate) deny_host: Vec<String>,
-    /// A path to make writable besides the root
+    /// A path to make writable besides the root: ~/.cache/app, /srv/data, ../sibling
     #[arg(long, value_name = "PATH")]
     pub(crate) allow_write: Vec<OsString>,
     /// A path that may not be written, whatever allows it
@@ -142,7 +154,7 @@ pub(crate) enum BackendOption {
 pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) rules: RuleOptions,
-    /// The permission mode [default: the settings' defaultMode, else default]
+    /// default, acceptEdits, plan, auto, dontAsk or bypassPermissions [default: the settings' defaultMode, else default]
     #[arg(long, value_parser = mode)]
     pub(crate) mode: Option<Mode>,
     /// Judges it as a command that runs in the sandbox
@@ -179,6 +191,7 @@ pub(crate) struct SettingsOptions {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SettingsVerb {
     /// Prints every value in force with the file and line that says it, and what does not count and why
+    #[command(after_help = "Exit status: 0, or 125 when the settings cannot be read.")]
     Show {
         #[command(flatten)]
         rules: RuleOptions,
@@ -191,9 +204,10 @@ pub(crate) enum SettingsVerb {
     /// Reads each file by itself and says all that is wrong with it
     #[command(after_help = "Exit status: 0 when nothing is wrong but for warnings, 1 when something is.")]
     Check {
-        #[command(flatten)]
-        rules: RuleOptions,
-        /// The layer to read the files as [default: by their place, else as --settings]
+        /// The root, whose files are the project's [default: the working directory]
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+        /// The layer to read the files as [default: by their place, else that of --settings]
         #[arg(long, value_enum)]
         layer: Option<LayerOption>,
         /// Settings files
@@ -211,7 +225,7 @@ pub(crate) enum LayerOption {
     /// The project's personal ones
     Local,
     /// As given with --settings
-    Flag,
+    CommandLine,
     /// An administrator's
     Managed,
 }
@@ -223,27 +237,23 @@ pub(crate) struct ExplainOptions {
     /// Writes a JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    #[command(subcommand)]
+    /// What a command may do with it
+    #[arg(value_enum, value_name = "read|write|host")]
     pub(crate) question: Question,
+    /// A path, which need not exist; or a host, with a port where it matters: example.com, 10.0.0.1:22, [::1]:443
+    /// [default port: 443]
+    #[arg(value_name = "PATH|HOST")]
+    pub(crate) about: OsString,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Question {
-    /// May a command read it?
-    Read {
-        /// A path; it need not exist
-        path: OsString,
-    },
-    /// May a command write it?
-    Write {
-        /// A path; it need not exist
-        path: OsString,
-    },
-    /// May a command reach it?
-    Host {
-        /// A host, with a port where it matters: example.com, 10.0.0.1:22, [::1]:443 [default port: 443]
-        host: String,
-    },
+    /// May a command read the path?
+    Read,
+    /// May a command write the path?
+    Write,
+    /// May a command reach the host?
+    Host,
 }
 
 #[derive(Debug, Args)]
@@ -271,6 +281,25 @@ mod tests {
         assert!(Options::try_parse_from(["palisade", "run", "--no-such-option", "true"]).is_err());
         assert!(Options::try_parse_from(["palisade", "run", "-c", "true", "false"]).is_err());
         let nothing = Options::try_parse_from(["palisade", "run"]).and_then(Options::complete);
-        assert!(nothing.expect_err("no command").to_string().contains("no command to run"));
+        let said = nothing.expect_err("no command").to_string();
+        assert!(said.contains("no command to run") && said.contains(RUN_USAGE), "{said}");
+    }
+    /// Options may stand in front of the question and behind it.
+    #[test]
+    fn a_question_takes_its_options_anywhere() {
+        for arguments in [["--json", "read", "x"], ["read", "--json", "x"], ["read", "x", "--json"]] {
+            let options = Options::try_parse_from(["palisade", "explain"].into_iter().chain(arguments));
+            let Verb::Explain(explain) = options.expect("valid").verb else { panic!("not a question") };
+            assert!(explain.json && explain.about == "x", "{arguments:?}");
+        }
+        assert!(Options::try_parse_from(["palisade", "explain", "reed", "x"]).is_err());
+    }
+
+    #[test]
+    fn the_help_names_every_mode() {
+        let help = Options::try_parse_from(["palisade", "check", "--help"]).expect_err("help").to_string();
+        for mode in Mode::ALL {
+            assert!(help.contains(mode.name()), "{mode}: {help}");
+        }
     }
 }

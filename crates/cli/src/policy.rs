@@ -53,7 +53,7 @@ pub(crate) fn read(options: &RuleOptions) -> Result<(InForce, Places), Failure> 
 pub(crate) fn inspect_all(options: &RuleOptions) -> Result<Loaded, Failure> {
     let working_directory = working_directory()?;
     let root = options.root.clone().unwrap_or_else(|| working_directory.clone());
-    let scene = scene(options, &root, working_directory)?;
+    let scene = scene(trust(options), &root, working_directory)?;
     load_with(inspect, &scene.places, options)
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn read_in(
     root: &Path,
     working_directory: PathBuf,
 ) -> Result<(InForce, Places), Failure> {
-    let Scene { places, root, working_directory } = scene(options, root, working_directory)?;
+    let Scene { places, root, working_directory } = scene(trust(options), root, working_directory)?;
     let loaded = load_with(load, &places, options)?;
     let home = places.home.clone();
     Ok((InForce { loaded, root, working_directory, home }, places))
@@ -86,23 +86,23 @@ pub(crate) fn working_directory() -> Result<PathBuf, Failure> {
 }
 
 /// Where settings are.
-pub(crate) fn scene(
-    options: &RuleOptions,
-    root: &Path,
-    working_directory: PathBuf,
-) -> Result<Scene, Failure> {
+pub(crate) fn scene(trust: Trust, root: &Path, working_directory: PathBuf) -> Result<Scene, Failure> {
     let root = std::fs::canonicalize(root)
         .map_err(|error| directory_failed(&format!("the root {:?}", root.display().to_string()), &error))?;
     let places = Places {
         managed: ManagedPlaces::of_this_machine(),
         root: absolute(&root)?,
-        trust: if options.untrusted { Trust::Untrusted } else { Trust::Trusted },
+        trust,
         home: directory_variable("HOME")?,
         account_home: account_home()?,
         config_dir: directory_variable("CLAUDE_CONFIG_DIR")?,
         working_directory: absolute(&working_directory)?,
     };
     Ok(Scene { places, root, working_directory })
+}
+
+fn trust(options: &RuleOptions) -> Trust {
+    if options.untrusted { Trust::Untrusted } else { Trust::Trusted }
 }
 
 /// The home directory of this process's user by the system's user database, where that knows the user and names one.

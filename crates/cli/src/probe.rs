@@ -8,24 +8,27 @@ use serde_json::{Value, json};
 /// Prints what the probe found; the exit status says whether the sandbox runs here.
 pub(crate) fn probe(options: &ProbeOptions) -> u8 {
     let probe = palisade::probe();
-    if options.json {
-        print(&format!("{}\n", to_json(&probe)));
-    } else {
-        tell(&probe);
+    let text = if options.json { format!("{}\n", to_json(&probe)) } else { to_text(&probe) };
+    let printed = print(&text);
+    if let Err(failure) = &printed {
+        say(&failure.message);
     }
-    if probe.is_available() { 0 } else { SANDBOX_FAILED }
+    if let Some(cause) = probe.cause.as_ref().filter(|_| !options.json) {
+        say(&format!("the sandbox cannot run here: {cause}"));
+    }
+    if probe.is_available() && printed.is_ok() { 0 } else { SANDBOX_FAILED }
 }
 
-fn tell(probe: &Probe) {
+fn to_text(probe: &Probe) -> String {
+    let mut text = String::new();
     if let Some((path, version)) = &probe.bubblewrap {
-        print(&format!("bubblewrap: {path} ({version})\n"));
+        text.push_str(&format!("bubblewrap: {path} ({version})\n"));
     }
-    match &probe.cause {
-        None => print(
-            "bridge: listeners made in the sandbox's network namespace from outside\nThe sandbox runs here.\n",
-        ),
-        Some(cause) => say(&format!("the sandbox cannot run here: {cause}")),
+    if probe.is_available() {
+        text.push_str("bridge: listeners made in the sandbox's network namespace from outside\n");
+        text.push_str("The sandbox runs here.\n");
     }
+    text
 }
 
 fn to_json(probe: &Probe) -> Value {

@@ -8,11 +8,8 @@ use palisade_policy::Policy;
 
 /// Prints what would confine a command.
 pub(crate) fn profile(options: &ProfileOptions) -> u8 {
-    match text(options) {
-        Ok(text) => {
-            print(&text);
-            0
-        }
+    match text(options).and_then(|text| print(&text)) {
+        Ok(()) => 0,
         Err(failure) => {
             say(&failure.message);
             failure.status

@@ -5,9 +5,10 @@ use crate::failure::{Failure, print, say};
 use crate::options::{LayerOption, RuleOptions, SettingsOptions, SettingsVerb};
 use crate::policy::{inspect_all, scene, working_directory};
 use palisade_policy::{AbsPath, Layer, Printable, Quoted};
-use palisade_settings::{Findings, Loaded, check_file, schema};
+use palisade_settings::{Findings, Loaded, Shown, Trust, check_file, schema};
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// Exit status when a file that was checked is not right.
 const WRONG: u8 = 1;
@@ -16,11 +17,8 @@ const WRONG: u8 = 1;
 pub(crate) fn settings(options: &SettingsOptions) -> u8 {
     let done = match &options.verb {
         SettingsVerb::Show { rules, json } => show(rules, *json),
-        SettingsVerb::Schema => {
-            print(&format!("{:#}\n", schema()));
-            Ok(0)
-        }
-        SettingsVerb::Check { rules, layer, files } => check(rules, *layer, files),
+        SettingsVerb::Schema => print(&format!("{:#}\n", schema())).map(|()| 0),
+        SettingsVerb::Check { root, layer, files } => check(root.as_deref(), *layer, files),
     };
     done.unwrap_or_else(|failure| {
         say(&failure.message);
@@ -30,7 +28,7 @@ pub(crate) fn settings(options: &SettingsOptions) -> u8 {
 
 fn show(rules: &RuleOptions, as_json: bool) -> Result<u8, Failure> {
     let loaded = inspect_all(rules)?;
-    print(&if as_json { format!("{:#}\n", to_json(&loaded)) } else { to_text(&loaded) });
+    print(&if as_json { format!("{:#}\n", to_json(&loaded)) } else { to_text(&loaded) })?;
     Ok(0)
 }
 
@@ -41,8 +39,10 @@ fn to_text(loaded: &Loaded) -> String {
             Some(origin) => format!("{origin} ({})", origin.layer),
             None => "default".into(),
         };
-        let is_switch = matches!(&*value.value, "true" | "false");
-        let shown = if is_switch { value.value.clone() } else { Quoted(&value.value).to_string() };
+        let shown = match &value.value {
+            Shown::Switch(on) => on.to_string(),
+            Shown::Text(text) => Quoted(text).to_string(),
+        };
         text.push_str(&format!("{} = {shown}  <- {}\n", value.key, Printable(&said)));
     }
     for dropped in &loaded.dropped {
@@ -60,7 +60,11 @@ fn to_json(loaded: &Loaded) -> Value {
         .iter()
         .map(|value| {
             let origin = value.origin.as_ref().map(origin_to_json);
-            json!({ "key": value.key, "value": value.value, "origin": origin })
+            let shown = match &value.value {
+                Shown::Switch(on) => json!(on),
+                Shown::Text(text) => json!(text),
+            };
+            json!({ "key": value.key, "value": shown, "origin": origin })
         })
         .collect();
     let dropped: Vec<Value> = loaded
@@ -72,10 +76,10 @@ fn to_json(loaded: &Loaded) -> Value {
     json!({ "in_force": in_force, "dropped": dropped, "warnings": warnings })
 }
 
-fn check(rules: &RuleOptions, layer: Option<LayerOption>, files: &[OsString]) -> Result<u8, Failure> {
+fn check(root: Option<&Path>, layer: Option<LayerOption>, files: &[OsString]) -> Result<u8, Failure> {
     let here = working_directory()?;
-    let root = rules.root.clone().unwrap_or_else(|| here.clone());
-    let places = scene(rules, &root, here)?.places;
+    let root = root.map_or_else(|| here.clone(), Path::to_path_buf);
+    let places = scene(Trust::Trusted, &root, here)?.places;
     let mut status = 0;
     for file in files {
         let invalid = |error: palisade_policy::PathError| {
@@ -85,17 +89,25 @@ fn check(rules: &RuleOptions, layer: Option<LayerOption>, files: &[OsString]) ->
         let layer = layer.map(Layer::from).or_else(|| places.layer(&path)).unwrap_or(Layer::Flag);
         let Findings { errors, warnings } = check_file(&path, layer, &places);
         for error in &errors {
-            print(&format!("error: {}\n", Printable(&error.to_string())));
+            print(&format!("error: {}\n", Printable(&error.to_string())))?;
             status = WRONG;
         }
         for warning in &warnings {
-            print(&format!("warning: {}\n", Printable(&warning.to_string())));
+            print(&format!("warning: {}\n", Printable(&warning.to_string())))?;
         }
         if errors.is_empty() {
-            print(&format!("{path}: read as {layer} settings, {} warnings\n", warnings.len()));
+            print(&format!("{path}: read as {layer} settings, {}\n", counted(warnings.len())))?;
         }
     }
     Ok(status)
+}
+
+fn counted(warnings: usize) -> String {
+    match warnings {
+        0 => "no warnings".into(),
+        1 => "1 warning".into(),
+        many => format!("{many} warnings"),
+    }
 }
 
 impl From<LayerOption> for Layer {
@@ -104,7 +116,7 @@ impl From<LayerOption> for Layer {
             LayerOption::User => Layer::User,
             LayerOption::Project => Layer::Project,
             LayerOption::Local => Layer::Local,
-            LayerOption::Flag => Layer::Flag,
+            LayerOption::CommandLine => Layer::Flag,
             LayerOption::Managed => Layer::Managed,
         }
     }

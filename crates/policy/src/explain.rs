@@ -7,7 +7,7 @@
 
 use crate::network::carried;
 use crate::{
-    AbsPath, Access, Endpoint, FileRule, FileSets, FileVerdict, HostRule, HostVerdict, NetworkPolicy,
+    AbsPath, Access, Endpoint, FileRule, FileSets, FileVerdict, Host, HostRule, HostVerdict, NetworkPolicy,
 };
 use std::cmp::Reverse;
 use std::fmt;
@@ -92,6 +92,32 @@ impl NetworkPolicy {
         let mut also = [denied, allowed].concat();
         also.retain(|(_, rule)| !is_same(deciding, rule));
         HostExplanation { verdict, also }
+    }
+}
+
+impl NetworkPolicy {
+    /// For a person: what would allow `endpoint`, which no rule denies.
+    pub fn to_allow(&self, endpoint: &Endpoint) -> String {
+        let entry = endpoint.entry();
+        match &self.lock {
+            Some(lock) => format!(
+                "add \"{entry}\" to sandbox.network.allowedDomains of managed settings; no others count, by {lock}"
+            ),
+            None => format!(
+                "add \"{entry}\" to sandbox.network.allowedDomains, or give --allow-host {endpoint} for one run"
+            ),
+        }
+    }
+}
+
+impl Endpoint {
+    /// The entry of a host list that is to name this. An address or localhost without a port would be every service of
+    /// a machine, all those on this one's loopback among them, so these have the port; other names have none.
+    pub fn entry(&self) -> String {
+        match &self.host {
+            Host::Name(name) if !self.host.is_localhost() => name.to_string(),
+            Host::Name(_) | Host::Address(_) => self.to_string(),
+        }
     }
 }
 

@@ -26,6 +26,9 @@ pub struct NetworkPolicy {
     pub denied: Vec<HostRule>,
     /// Other hosts are refused without asking.
     pub strict: bool,
+    /// The lock by which only an administrator's hosts are allowed, where there is one. It decides nothing here;
+    /// [`to_allow`](Self::to_allow) names it.
+    pub lock: Option<Origin>,
     /// Commands may create Unix sockets. On Linux the filter cannot tell socket paths apart: all or none.
     pub unix_sockets: bool,
 }

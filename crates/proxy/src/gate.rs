@@ -21,7 +21,8 @@ use crate::limits;
 use crate::lookup::{Lookup, LookupError};
 use crate::violations::{Violations, printable};
 use palisade_policy::{
-    AddressClass, Dialable, Endpoint, Host, HostVerdict, IndexedNetwork, VetError, Violation, ViolationKind,
+    AddressClass, Dialable, Endpoint, Host, HostVerdict, IndexedNetwork, NetworkPolicy, VetError, Violation,
+    ViolationKind,
 };
 use std::io;
 use std::net::IpAddr;
@@ -91,7 +92,7 @@ impl Gate {
         address: IpAddr,
     ) -> Result<Upstream, NoUpstream> {
         if let Some(rule) = self.network().policy().denies_by_some_name(address, endpoint.port) {
-            let because = Because::verdict(HostVerdict::Deny(Some(rule)), endpoint);
+            let because = Because::verdict(self.network().policy(), HostVerdict::Deny(Some(rule)), endpoint);
             return Err(self.refuse(ViolationKind::Network(endpoint.clone()), because));
         }
         self.open(endpoint).await
@@ -110,7 +111,7 @@ impl Gate {
     fn judge_by(&self, network: &IndexedNetwork, endpoint: &Endpoint) -> Result<(), NoUpstream> {
         let because = match network.judge(endpoint) {
             HostVerdict::Allow(_) => return Ok(()),
-            verdict => Because::verdict(verdict, endpoint),
+            verdict => Because::verdict(network.policy(), verdict, endpoint),
         };
         Err(self.refuse(ViolationKind::Network(endpoint.clone()), because))
     }
@@ -134,7 +135,10 @@ impl Gate {
     ) -> Result<Vec<Dialable>, NoUpstream> {
         let own = self.lookup.own_addresses()?;
         network.vet(endpoint, addresses, &own).map_err(|error| {
-            self.refuse(ViolationKind::Network(endpoint.clone()), Because::vet_error(&error, endpoint))
+            self.refuse(
+                ViolationKind::Network(endpoint.clone()),
+                Because::vet_error(network.policy(), &error, endpoint),
+            )
         })
     }
 
@@ -163,29 +167,29 @@ struct Because {
 
 impl Because {
     /// Of a verdict other than `Allow`.
-    fn verdict(verdict: HostVerdict<'_>, endpoint: &Endpoint) -> Self {
+    fn verdict(network: &NetworkPolicy, verdict: HostVerdict<'_>, endpoint: &Endpoint) -> Self {
         match verdict {
             HostVerdict::Deny(Some(rule)) => {
                 Because { reason: format!("denied by {}", rule.origin), remedy: None }
             }
             HostVerdict::Deny(None) => Because {
                 reason: "not on the allow list, and other hosts are refused without asking".into(),
-                remedy: Some(allow(endpoint)),
+                remedy: Some(network.to_allow(endpoint)),
             },
             HostVerdict::Ask | HostVerdict::Allow(_) => Because {
                 reason: "not on the allow list, and nothing decides other hosts".into(),
-                remedy: Some(allow(endpoint)),
+                remedy: Some(network.to_allow(endpoint)),
             },
         }
     }
 
     /// Of addresses that did not pass. Nothing should open a metadata endpoint, so no way is shown.
-    fn vet_error(error: &VetError, endpoint: &Endpoint) -> Self {
+    fn vet_error(network: &NetworkPolicy, error: &VetError, endpoint: &Endpoint) -> Self {
         use AddressClass::{Elsewhere, LinkLocal, Loopback, Metadata, Multicast, ThisMachine, Unspecified};
         let remedy = match error {
             VetError::Class { address, class: Loopback | LinkLocal | ThisMachine } => {
                 let itself = Endpoint { host: Host::from(*address), port: endpoint.port };
-                Some(allow(&itself))
+                Some(network.to_allow(&itself))
             }
             VetError::Class { class: Elsewhere | Metadata | Multicast | Unspecified, .. } => None,
             VetError::NoAddress | VetError::Denied { .. } => None,
@@ -194,21 +198,10 @@ impl Because {
     }
 }
 
-/// What allows `endpoint`. An address or localhost without a port would open every service of a machine, all
-/// those on this one's loopback among them, so these are to be allowed with the port that was asked for.
-fn allow(endpoint: &Endpoint) -> String {
-    let entry = match &endpoint.host {
-        Host::Name(name) if !endpoint.host.is_localhost() => name.to_string(),
-        Host::Name(_) | Host::Address(_) => endpoint.to_string(),
-    };
-    format!("add \"{entry}\" to sandbox.network.allowedDomains, or give --allow-host {endpoint} for one run")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{NameServer, endpoint, network};
-    use palisade_policy::NetworkPolicy;
     use std::net::Ipv4Addr;
     use tokio::net::TcpListener;
 
@@ -372,13 +365,19 @@ mod tests {
         let allow_host = Some(
             "add \"x.test\" to sandbox.network.allowedDomains, or give --allow-host x.test:443 for one run",
         );
+        let lock = Some(palisade_policy::Origin::builtin("lock", "true"));
+        let locked = NetworkPolicy { lock, ..strict.clone() };
+        let managed = Some(
+            "add \"x.test\" to sandbox.network.allowedDomains of managed settings; no others count, by built-in lock \"true\"",
+        );
         for (policy, reason, remedy) in [
             (network(&[], &[]), "not on the allow list, and nothing decides other hosts", allow_host),
+            (locked, "not on the allow list, and other hosts are refused without asking", managed),
             (strict, "not on the allow list, and other hosts are refused without asking", allow_host),
             (network(&[], &["*.test"]), "denied by --test \"*.test\"", None),
         ] {
             let x = endpoint("x.test");
-            let because = Because::verdict(policy.judge(&x), &x);
+            let because = Because::verdict(&policy, policy.judge(&x), &x);
             assert_eq!((because.reason.as_str(), because.remedy.as_deref()), (reason, remedy));
         }
     }
@@ -396,7 +395,9 @@ mod tests {
             ("192.0.2.7:443", "192.0.2.7:443"),
         ] {
             let x = endpoint(asked);
-            let remedy = Because::verdict(network(&[], &[]).judge(&x), &x).remedy.expect("it can be allowed");
+            let network = network(&[], &[]);
+            let because = Because::verdict(&network, network.judge(&x), &x);
+            let remedy = because.remedy.expect("it can be allowed");
             let expected = format!(
                 "add \"{entry}\" to sandbox.network.allowedDomains, or give --allow-host {x} for one run"
             );
@@ -445,8 +446,9 @@ mod tests {
             ("224.0.0.1", None),
         ] {
             let x = endpoint("x.test");
-            let refused = network(&["*"], &[]).vet(&x, &[address.parse().expect("an address")], &own);
-            let because = Because::vet_error(&refused.expect_err("none of them passes"), &x);
+            let network = network(&["*"], &[]);
+            let refused = network.vet(&x, &[address.parse().expect("an address")], &own);
+            let because = Because::vet_error(&network, &refused.expect_err("none of them passes"), &x);
             assert_eq!(because.remedy, remedy, "{address}");
         }
     }

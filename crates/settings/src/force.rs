@@ -87,6 +87,10 @@ impl NetworkOptions {
             allowed: once(allowed_domains, host),
             denied: once(denied_domains, host),
             strict: or(strict_allowlist, default.strict) || or(allow_managed_domains_only, false),
+            lock: allow_managed_domains_only
+                .as_ref()
+                .filter(|lock| lock.value)
+                .map(|lock| lock.origin.clone()),
             unix_sockets: or(allow_all_unix_sockets, default.unix_sockets) || !allow_unix_sockets.is_empty(),
         }
     }

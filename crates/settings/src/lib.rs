@@ -96,6 +96,6 @@ pub use options::{
 };
 pub use places::{ManagedPlaces, Places, Trust};
 pub use schema::schema;
-pub use show::InForce;
+pub use show::{InForce, Shown};
 pub use tree::MAX_DEPTH;
 pub use warning::{Findings, Warning, WarningKind};

@@ -60,12 +60,17 @@ pub fn check(bytes: Vec<u8>, path: &AbsPath, layer: Layer, places: &Places) -> F
     reading.findings
 }
 
-/// The same of the file at `path`.
+/// The same of the file at `path`, and whether it counts: where it is one of an administrator's, others must not be
+/// able to change it.
 pub fn check_file(path: &AbsPath, layer: Layer, places: &Places) -> Findings {
-    match read_file(path) {
+    let mut findings = match read_file(path) {
         Ok(bytes) => check(bytes, path, layer, places),
         Err(error) => Findings { errors: vec![error], warnings: Vec::new() },
+    };
+    if places.layer(path) == Some(Layer::Managed) {
+        findings.errors.extend(places.managed.check_owners(path).err());
     }
+    findings
 }
 
 /// One time of reading settings, and what it has found.

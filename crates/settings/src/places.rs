@@ -90,6 +90,11 @@ impl ManagedPlaces {
         files.iter().try_for_each(|file| owners.check(file))?;
         Ok(files)
     }
+
+    /// Fails where others than the owner could change the file at `path`.
+    pub(crate) fn check_owners(&self, path: &AbsPath) -> Result<(), Error> {
+        Owners::new(self.owner).check(path)
+    }
 }
 
 impl Places {

@@ -1,7 +1,9 @@
 //! What is in force, value by value, each with who said it: for people to read, or as data for a program.
 
 use crate::{Loaded, Options, Setting};
+use palisade_permissions::Mode;
 use palisade_policy::{FileRule, HostRule, Origin};
+use std::fmt;
 
 /// One value in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,10 +11,28 @@ pub struct InForce {
     /// The key that holds such values, such as `sandbox.filesystem.denyRead`; the origin's key is another one where a
     /// permission rule or a credential says it.
     pub key: &'static str,
-    /// The value in its normal spelling: paths are absolute, patterns as they are compared.
-    pub value: String,
+    /// The value.
+    pub value: Shown,
     /// Who said so; `None` for a default.
     pub origin: Option<Origin>,
+}
+
+/// A value to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// Of a switch.
+    Switch(bool),
+    /// One entry of a list, or a mode, in its normal spelling: paths are absolute, patterns as they are compared.
+    Text(String),
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shown::Switch(on) => on.fmt(f),
+            Shown::Text(text) => text.fmt(f),
+        }
+    }
 }
 
 impl Loaded {
@@ -21,7 +41,7 @@ impl Loaded {
         let mut all = self.switches();
         let (files, network, rules) = (&self.policy.files, &self.policy.network, &self.rules);
         let mut add = |key, value: String, origin: &Origin| {
-            all.push(InForce { key, value, origin: Some(origin.clone()) });
+            all.push(InForce { key, value: Shown::Text(value), origin: Some(origin.clone()) });
         };
         for (key, list) in [
             ("sandbox.filesystem.allowWrite", &files.allow_write),
@@ -66,7 +86,11 @@ impl Loaded {
             add("permissions.defaultMode", mode.mode.to_string(), &mode.origin);
         }
         for disabled in &rules.disabled_modes {
-            add("a mode that is disabled", disabled.mode.to_string(), &disabled.origin);
+            let key = match disabled.mode {
+                Mode::Auto => "permissions.disableAutoMode",
+                _ => "permissions.disableBypassPermissionsMode",
+            };
+            add(key, "disable".into(), &disabled.origin);
         }
         all
     }
@@ -103,7 +127,7 @@ impl Loaded {
         ]
         .map(|(key, value, setting)| InForce {
             key,
-            value: value.to_string(),
+            value: Shown::Switch(value),
             origin: setting.map(|setting| setting.origin.clone()),
         })
         .into()

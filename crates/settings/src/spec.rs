@@ -95,7 +95,8 @@ fn check(row: &Row, layers: &[(Layer, usize)], trust: Trust, key: usize) {
     let loaded = Loaded { policy, rules, options, dropped, warnings: Vec::new() };
     let name = row.code(key);
     assert!(KEYS.iter().any(|known| *known.full_name() == *name), "{name} is a key");
-    let values = loaded.in_force().into_iter().filter(|value| value.key == name).map(|value| value.value);
+    let values =
+        loaded.in_force().into_iter().filter(|value| value.key == name).map(|value| value.value.to_string());
     assert_eq!(values.collect::<Vec<_>>(), row.codes(key + 1), "{name} with {}", row.code(key - 1));
 }
 

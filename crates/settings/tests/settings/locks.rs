@@ -460,16 +460,16 @@ fn modes_that_are_disabled() {
     let bypass = r#"{"permissions": {"defaultMode": "bypassPermissions"}}"#;
     assert_snapshot!(merged(&[(USER, bypass)]), @r#"mode bypassPermissions  <- user: permissions.defaultMode "bypassPermissions" in /home/.claude/settings.json:1"#);
     assert_snapshot!(merged(&[(USER, bypass), (PROJECT, r#"{"permissions": {"disableBypassPermissionsMode": "disable"}}"#)]), @r#"
-    a mode that is disabled bypassPermissions  <- project: permissions.disableBypassPermissionsMode "disable" in /project/.claude/settings.json:1
+    permissions.disableBypassPermissionsMode disable  <- project: permissions.disableBypassPermissionsMode "disable" in /project/.claude/settings.json:1
     dropped: user: permissions.defaultMode "bypassPermissions" in /home/.claude/settings.json:1 is left out: the mode is disabled by permissions.disableBypassPermissionsMode "disable" in /project/.claude/settings.json:1
     "#);
     // Claude Code has the key at the top as well.
     assert_snapshot!(merged(&[(MANAGED, r#"{"disableAutoMode": "disable"}"#), (USER, r#"{"permissions": {"defaultMode": "auto"}}"#)]), @r#"
-    a mode that is disabled auto  <- managed: disableAutoMode "disable" in /etc/claude-code/managed-settings.json:1
+    permissions.disableAutoMode disable  <- managed: disableAutoMode "disable" in /etc/claude-code/managed-settings.json:1
     dropped: user: permissions.defaultMode "auto" in /home/.claude/settings.json:1 is left out: the mode is disabled by disableAutoMode "disable" in /etc/claude-code/managed-settings.json:1
     "#);
     assert_snapshot!(merged(&[(MANAGED, r#"{"permissions": {"disableAutoMode": "disable"}}"#), (USER, r#"{"permissions": {"defaultMode": "auto"}}"#)]), @r#"
-    a mode that is disabled auto  <- managed: permissions.disableAutoMode "disable" in /etc/claude-code/managed-settings.json:1
+    permissions.disableAutoMode disable  <- managed: permissions.disableAutoMode "disable" in /etc/claude-code/managed-settings.json:1
     dropped: user: permissions.defaultMode "auto" in /home/.claude/settings.json:1 is left out: the mode is disabled by permissions.disableAutoMode "disable" in /etc/claude-code/managed-settings.json:1
     "#);
     for mode in ["bypassPermissions", "auto"] {

@@ -33,7 +33,7 @@ fn only_what_tightens_counts() {
     deny Bash(curl *)  <- project: permissions.deny "Bash(curl *)" in /project/.claude/settings.json:13
     deny Read(//s)  <- project: permissions.deny "Read(//s)" in /project/.claude/settings.json:13
     ask Bash(git push *)  <- project: permissions.ask "Bash(git push *)" in /project/.claude/settings.json:13
-    a mode that is disabled auto  <- project: permissions.disableAutoMode "disable" in /project/.claude/settings.json:14
+    permissions.disableAutoMode disable  <- project: permissions.disableAutoMode "disable" in /project/.claude/settings.json:14
     dropped: project: sandbox.failIfUnavailable "false" in /project/.claude/settings.json:3 is left out: the project is not trusted, so only what tightens counts
     dropped: project: sandbox.autoAllowBashIfSandboxed "true" in /project/.claude/settings.json:3 is left out: the project is not trusted, so only what tightens counts
     dropped: project: sandbox.allowUnsandboxedCommands "true" in /project/.claude/settings.json:3 is left out: the project is not trusted, so only what tightens counts
