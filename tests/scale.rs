@@ -112,6 +112,12 @@ fn three_hundred_linked_worktrees() {
     let commit = "cd w300 && git -c user.name=n -c user.email=e commit -q --allow-empty -m two && git log --oneline | wc -l";
     assert_says(run(commit), "2");
     assert_says(run("echo x > main/.git/worktrees/w300/commondir 2>/dev/null || echo denied"), "denied");
+    // The main repository, and one of its worktrees, each as the root and without a rule.
+    let commit = "git -c user.name=n -c user.email=e commit -q --allow-empty -m two && git log --oneline | wc -l
+                  cd \"$(git rev-parse --git-common-dir)/worktrees/w7\" && echo x > commondir 2>/dev/null || echo protected";
+    for root in ["main", "w9"] {
+        assert_says(project.run().directory(project.root().join(root)).line(commit), "2\nprotected");
+    }
 }
 
 #[test]

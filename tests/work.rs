@@ -4,7 +4,9 @@
 //! the same, and where they print paths those are made the same afterwards.
 
 mod builds;
+mod packages;
 mod python;
+mod repository;
 mod tools;
 
 use palisade_tests::{Project, Tools, works_here};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// The longest that any one run may take before the test fails: far more than any needs.
+/// The longest that a run may take before the test fails, unless it says otherwise: far more than any needs.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// One `palisade run`, being put together.
@@ -16,6 +16,7 @@ pub struct Palisade {
     command: Command,
     input: Vec<u8>,
     report: PathBuf,
+    longest: Duration,
 }
 
 /// How one run ended.
@@ -41,7 +42,7 @@ impl Palisade {
         }
         let report = tempfile::NamedTempFile::new_in(project.base()).expect("a temporary file");
         let report = report.into_temp_path().keep().expect("own file");
-        Palisade { command, input: Vec::new(), report }
+        Palisade { command, input: Vec::new(), report, longest: LONGEST }
     }
 
     /// Adds options of `palisade run`.
@@ -71,6 +72,11 @@ impl Palisade {
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
+    }
+
+    /// The longest that it may take.
+    pub fn within(self, longest: Duration) -> Self {
+        Palisade { longest, ..self }
     }
 
     /// Runs a shell line to its end.
@@ -108,7 +114,7 @@ impl Palisade {
                 None => command.env_remove(name),
             };
         }
-        let output = to_end(command, std::mem::take(&mut self.input));
+        let output = to_end(command, std::mem::take(&mut self.input), self.longest);
         let json = std::fs::read_to_string(&self.report).unwrap_or_default();
         let _ = std::fs::remove_file(&self.report);
         Run::new(output, &json)
@@ -116,7 +122,7 @@ impl Palisade {
 }
 
 /// Runs `command` to its end; a run without end fails the test.
-fn to_end(mut command: Command, input: Vec<u8>) -> Output {
+fn to_end(mut command: Command, input: Vec<u8>, longest: Duration) -> Output {
     let mut child = command.spawn().expect("sh starts");
     let id = nix::unistd::Pid::from_raw(child.id() as i32);
     let mut stdin = child.stdin.take().expect("a pipe");
@@ -125,7 +131,7 @@ fn to_end(mut command: Command, input: Vec<u8>) -> Output {
     });
     let (done, ended) = std::sync::mpsc::channel();
     let watch = std::thread::spawn(move || {
-        if ended.recv_timeout(LONGEST).is_err() {
+        if ended.recv_timeout(longest).is_err() {
             let _ = nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGKILL);
         }
     });

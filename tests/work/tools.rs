@@ -1,4 +1,5 @@
-//! What looks at programs and files while they change: tracers, debuggers, watchers; and servers on a Unix socket.
+//! What looks at programs and files while they change: tracers, debuggers, watchers; and what processes hand each
+//! other over Unix sockets.
 
 use super::Twins;
 use palisade_tests::{Project, program};
@@ -99,6 +100,31 @@ fn changes_from_outside_are_seen_inside() {
     std::fs::rename(project.root().join("inotify.py"), project.root().join("watched/saved"))
         .expect("own file");
     assert_eq!(watching.end(), (Some(0), "to saved\n".to_owned()));
+}
+
+/// The first process hands its listener, and each connection, to others over pairs of Unix sockets.
+const CLUSTER: &str = r#"
+const cluster = require('cluster'), http = require('http');
+if (!cluster.isMaster) {
+  http.createServer((_, answer) => answer.end('served by a worker')).listen(0, '127.0.0.1');
+  return;
+}
+let listening = 0;
+cluster.on('listening', (_, { port }) => {
+  if (++listening < 2) return;
+  http.get({ host: '127.0.0.1', port, agent: false }, (answer) => answer.on('data', (data) => {
+    console.log(String(data));
+    for (const worker of Object.values(cluster.workers)) worker.kill();
+  }));
+});
+for (let worker = 0; worker < 2; worker++) cluster.fork();
+"#;
+
+#[test]
+fn a_cluster_shares_its_listener() {
+    let Some(twins) = Twins::new() else { return };
+    twins.write("cluster.js", CLUSTER);
+    assert_eq!(twins.same_and_well("node cluster.js"), "served by a worker\n");
 }
 
 /// As a runner of TypeScript has one for its children, and a build tool for its workers.
