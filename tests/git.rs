@@ -53,6 +53,7 @@ git commit -q --amend -m amended; git tag t; git reset -q --hard HEAD~1; git che
 git diff HEAD; git log -1 HEAD > /dev/null; git show -s HEAD > /dev/null; git format-patch -q -1 HEAD --stdout > /dev/null
 git worktree add -q trees/x -b x 2> /dev/null; cd trees/x; echo x > x; git add x; git commit -q -m x; cd ../..
 git worktree remove trees/x
+git fetch -q up 2> /dev/null; git rev-parse -q --verify up/fetched > /dev/null; git fetch -q --all --prune 2> /dev/null
 git gc -q; git fsck > /dev/null 2>&1; git reflog > /dev/null
 git status --porcelain
 "#;
@@ -71,6 +72,7 @@ const REFUSED: &[&str] = &[
 ];
 
 fn check(project: &Project, at: &Path, rules: &Value) {
+    with_remote(project, at);
     let run = inside(project, at, rules.clone(), WORK).ok();
     assert_eq!(run.stdout, "", "{run:#?}");
     assert_eq!(git(at, "status --porcelain"), "");
@@ -79,6 +81,14 @@ fn check(project: &Project, at: &Path, rules: &Value) {
         assert!(run.status != 0, "{line}: {run:#?}");
     }
     git(at, "fsck");
+}
+
+/// Gives the repository a remote `up` that has a branch of its own.
+fn with_remote(project: &Project, at: &Path) {
+    let up = tempfile::tempdir_in(project.outside()).expect("own directory").keep();
+    repository(&up);
+    git(&up, "checkout -q -b fetched");
+    git(at, &format!("remote add up {}", up.display()));
 }
 
 #[test]
@@ -229,6 +239,10 @@ fn submodules_are_updated() {
     let Some(project) = Project::where_it_works() else { return };
     let root = with_submodules(&project);
     check_updates(&project, &root, &json!({}), UPDATES);
+    let line = "git -C inner checkout -q HEAD~1; git submodule --quiet update; git status --porcelain";
+    assert_eq!(inside(&project, &root.join("sub"), json!({}), line).ok().stdout, "", "in a submodule");
+    git(&root, "config core.hooksPath .hooks");
+    inside(&project, &root, json!({}), UPDATES[1]).ok();
     // git keeps the work tree's place in another file for a sparse checkout.
     git(root.join("sub"), "sparse-checkout init");
     let before = std::fs::read(root.join(".git/modules/sub/config.worktree")).expect("there");
@@ -394,7 +408,11 @@ fn with_hooks_elsewhere() {
     {
         assert!(inside(&project, &root, json!({}), line).status != 0, "{line}");
     }
-    inside(&project, &root, json!({}), "echo ok > .hooks/other").ok();
+    inside(&project, &root, json!({}), "echo ok > .hooks/other; rm .hooks/other").ok();
+    project.write(".hooks/on/pre-commit", "#!/bin/sh\ngit diff --cached --name-only > \"$TMPDIR/ran\"\n");
+    git(&root, "add -A");
+    git(&root, "commit -q -m hooks");
+    check(&project, &root, &json!({}));
 }
 
 /// What configuration includes is configuration.
