@@ -83,7 +83,7 @@ struct Touched {
 }
 
 /// More files than these are not looked at.
-const MOST_TOUCHED: usize = 20_000;
+const MOST_TOUCHED: usize = 8_000;
 
 impl Touched {
     fn of(rules: &RuleSet, programs: &Programs, context: &Context<'_>) -> Self {

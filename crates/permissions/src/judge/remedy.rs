@@ -54,10 +54,14 @@ const WITH_COMMANDS: &[&str] = &[
     "yarn",
 ];
 
+/// Whether a rule could let through what asks for that reason.
+pub(super) fn may_help(reason: &Reason<'_>) -> bool {
+    !matches!(reason, Reason::Unreadable(_) | Reason::TooLong | Reason::Plan)
+}
+
 /// The rules that would let every part of `line` through; none where no rule can.
-pub(super) fn of_line(line: &str, parts: &[Part<'_>], reason: &Reason<'_>) -> Vec<Box<str>> {
-    let no_rule_helps = matches!(reason, Reason::Unreadable(_) | Reason::TooLong | Reason::Plan);
-    if no_rule_helps || parts.is_empty() {
+pub(super) fn of_line(line: &str, parts: &[Part<'_>]) -> Vec<Box<str>> {
+    if parts.is_empty() {
         return Vec::new();
     }
     let mut rules: Vec<Box<str>> = Vec::new();

@@ -37,7 +37,9 @@ impl<'a> Lines<'a, '_> {
             (None, Some((text, reason))) => (Some(text), reason),
             (None, None) => return verdict,
         };
-        verdict.remedy = remedy::of_line(&self.line, &self.parts_to_allow(&verdict), &reason);
+        if remedy::may_help(&reason) {
+            verdict.remedy = remedy::of_line(&self.line, &self.parts_to_allow(&verdict));
+        }
         let new = Verdict::new(Answer::Ask(Answerer::Anyone), reason, self.context.mode);
         Verdict { answer: new.answer, reason: new.reason, about, ..verdict }
     }
