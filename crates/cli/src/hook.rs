@@ -170,10 +170,8 @@ impl Asked {
             },
             "Read" => Input::Read(self.path(session, "file_path")?),
             "NotebookRead" => Input::Read(self.path(session, "notebook_path")?),
-            "Grep" | "Glob" | "LS" => Input::Read(match self.input.contains_key("path") {
-                true => self.path(session, "path")?,
-                false => session.working_directory().clone(),
-            }),
+            "Glob" => Input::Read(found_from(&self.directory(session)?, self.text("pattern")?)?),
+            "Grep" | "LS" => Input::Read(self.directory(session)?),
             "Edit" | "Write" | "MultiEdit" => Input::Edit(self.path(session, "file_path")?),
             "NotebookEdit" => Input::Edit(self.path(session, "notebook_path")?),
             "WebFetch" => Input::Fetch(endpoint(self.text("url")?)?),
@@ -211,6 +209,14 @@ impl Asked {
         session.working_directory().join(path).map_err(|error| failed(format!("{name} {path:?} {error}")))
     }
 
+    /// The directory that is looked through.
+    fn directory(&self, session: &Session) -> Result<AbsPath, Failure> {
+        match self.input.get("path") {
+            None | Some(Value::Null) => Ok(session.working_directory().clone()),
+            Some(_) => self.path(session, "path"),
+        }
+    }
+
     fn fields(&self) -> Vec<(Box<str>, Box<str>)> {
         let field = |(name, value): (&String, &Value)| {
             let text = match value {
@@ -243,6 +249,22 @@ impl Asked {
         input.remove("dangerouslyDisableSandbox");
         Ok(Value::Object(input))
     }
+}
+
+/// Where all lies that a pattern of file names finds from `directory`: what stands before its first wildcard. One that
+/// goes up behind a wildcard, or may, finds what lies anywhere.
+fn found_from(directory: &AbsPath, pattern: &str) -> Result<AbsPath, Failure> {
+    let is_wild = |name: &str| name.contains(['*', '?', '[', '{', '(', '!', '\\']);
+    let names: Vec<&str> = pattern.split('/').collect();
+    let start = names.iter().position(|name| is_wild(name)).unwrap_or(names.len());
+    if names[start..].iter().any(|name| name.contains(".."))
+        || (start == 0 && (pattern.contains("{/") || pattern.contains(",/")))
+    {
+        return Ok(AbsPath::root());
+    }
+    let fixed = names[..start].join("/");
+    let fixed = if start > 0 && fixed.is_empty() { "/" } else { &fixed };
+    directory.join(fixed).map_err(|error| failed(format!("pattern {pattern:?} {error}")))
 }
 
 /// The place that a URL is fetched from.
