@@ -5,6 +5,7 @@
 //! many: letters are only compared where few of them differ.
 
 use crate::keys::{FILESYSTEM, KEYS, Key, Kind, NETWORK, PERMISSIONS, Support};
+use std::sync::LazyLock;
 
 /// No key is as long as this many bytes, and comparing takes time.
 pub(crate) const LONGEST_COMPARED: usize = 40;
@@ -25,7 +26,8 @@ impl Key {
             return None;
         }
         let section = held_by.map_or(section.into(), Key::full_name);
-        by_side(&section, name).or_else(|| by_letters(&section, name)).or_else(|| by_words(&section, name))
+        let said = words(name);
+        by_side(&section, &said).or_else(|| by_letters(&section, name)).or_else(|| by_words(&section, &said))
     }
 
     /// The key that `name` in `section` may have been meant for: one much like it, best one of the same section.
@@ -59,9 +61,25 @@ pub(crate) fn sounds_like_deny(name: &str) -> bool {
     parts.iter().any(|part| letters.contains(part)) || words(name).contains(&DENY.into())
 }
 
-fn readable() -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().filter(|key| matches!(key.support, Support::Read(..)))
+/// A key that is read, and what others are compared with: a file may hold a hundred thousand that are none.
+struct Known {
+    key: &'static Key,
+    /// Its name in small letters.
+    letters: String,
+    alphabet: u32,
+    words: Vec<Box<str>>,
 }
+
+static READABLE: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let is_read = |key: &&Key| matches!(key.support, Support::Read(..));
+    let known = |key: &'static Key| Known {
+        key,
+        letters: key.name.to_ascii_lowercase(),
+        alphabet: alphabet(key.name),
+        words: words(key.name),
+    };
+    KEYS.iter().filter(is_read).map(known).collect()
+});
 
 /// Whether both are about the sandbox, or both about permissions.
 fn is_same_half(section: &str, key: &Key) -> bool {
@@ -69,12 +87,13 @@ fn is_same_half(section: &str, key: &Key) -> bool {
 }
 
 /// `network.deny` and its like: the shortest key of that section with the word.
-fn by_side(section: &str, name: &str) -> Option<&'static Key> {
-    let words = words(name);
-    let [side] = &words[..] else { return None };
-    let is_side = [DENY, ALLOW].contains(&&**side) && [FILESYSTEM, NETWORK, PERMISSIONS].contains(&section);
-    let with_it = readable().filter(|key| key.section == section && self::words(key.name).contains(side));
-    with_it.min_by_key(|key| key.name.len()).filter(|_| is_side)
+fn by_side(section: &str, said: &[Box<str>]) -> Option<&'static Key> {
+    let [side] = said else { return None };
+    if ![DENY, ALLOW].contains(&&**side) || ![FILESYSTEM, NETWORK, PERMISSIONS].contains(&section) {
+        return None;
+    }
+    let with_it = READABLE.iter().filter(|known| known.key.section == section && known.words.contains(side));
+    with_it.map(|known| known.key).min_by_key(|key| key.name.len())
 }
 
 /// The key with the fewest slips between it and `name`, in this order: of the section, of its half, of the other.
@@ -83,7 +102,8 @@ fn by_letters(section: &str, name: &str) -> Option<&'static Key> {
         return None;
     }
     let letters = name.to_ascii_lowercase();
-    let near = readable().filter_map(|key| Some((slips(&letters, key.name)?, key)));
+    let alphabet = alphabet(&letters);
+    let near = READABLE.iter().filter_map(|known| Some((slips(&letters, alphabet, known)?, known.key)));
     let near = near.filter(|(slips, key)| *slips == 0 || !is_opposite(name, key.name));
     let rank = |key: &Key| match (key.section == section, is_same_half(section, key)) {
         (true, _) => 0,
@@ -93,15 +113,16 @@ fn by_letters(section: &str, name: &str) -> Option<&'static Key> {
     near.min_by_key(|(slips, key)| (*slips, rank(key))).map(|(_, key)| key)
 }
 
-/// How many letters are wrong in `letters`, small ones, to be `name`; `None` where those are too many.
-fn slips(letters: &str, name: &str) -> Option<usize> {
+/// How many letters are wrong in `letters`, small ones, to be that key; `None` where those are too many.
+fn slips(letters: &str, alphabet: u32, known: &Known) -> Option<usize> {
+    let name = &known.letters;
     let most = (name.len() / LETTERS_PER_SLIP).min(MOST_SLIPS);
     // Each slip changes two letters of the alphabet at most.
-    let differ = (alphabet(letters) ^ alphabet(name)).count_ones() as usize;
+    let differ = (alphabet ^ known.alphabet).count_ones() as usize;
     if name.len().abs_diff(letters.len()) > most || differ > 2 * most {
         return None;
     }
-    Some(strsim::osa_distance(letters, &name.to_ascii_lowercase())).filter(|slips| *slips <= most)
+    Some(strsim::osa_distance(letters, name)).filter(|slips| *slips <= most)
 }
 
 /// Which letters a name holds, one bit for each.
@@ -110,10 +131,11 @@ fn alphabet(name: &str) -> u32 {
 }
 
 /// The key that says the same in other words, of which there must be two.
-fn by_words(section: &str, name: &str) -> Option<&'static Key> {
-    let said = words(name);
-    let is_said = said.len() >= 2 && said.iter().any(|word| [DENY, ALLOW].contains(&&**word));
-    let same = readable().filter(|key| is_said && words(key.name) == said);
+fn by_words(section: &str, said: &[Box<str>]) -> Option<&'static Key> {
+    if said.len() < 2 || !said.iter().any(|word| [DENY, ALLOW].contains(&&**word)) {
+        return None;
+    }
+    let same = READABLE.iter().filter(|known| known.words == said).map(|known| known.key);
     same.min_by_key(|key| (key.section != section, !is_same_half(section, key)))
 }
 

@@ -111,10 +111,13 @@ impl Section<'_> {
             let key = self.full_name(&shown_key(&field.key));
             let kind = match Key::find(&self.key, &field.key).map(|key| key.support) {
                 Some(Support::LeftOut(why)) => WarningKind::LeftOut { why },
-                _ if self.leaves_alone(field) || self.finds_lost(&key, field) => continue,
                 _ => {
+                    let meant = Key::meant(&self.key, &field.key);
+                    if self.leaves_alone(field, meant) || self.finds_lost(&key, meant, field) {
+                        continue;
+                    }
                     unknown += 1;
-                    self.unknown(field, unknown <= EXPLAINED)
+                    self.unknown(field, meant, unknown <= EXPLAINED)
                 }
             };
             let place = self.source.place(field.at);
@@ -123,13 +126,11 @@ impl Section<'_> {
     }
 
     /// Whether a key is Claude Code's business.
-    fn leaves_alone(&self, field: &Field) -> bool {
-        let is_far = || Key::meant(&self.key, &field.key).is_none();
-        self.key.is_empty() && (CLAUDE_CODES.contains(&field.key.as_str()) || is_far())
+    fn leaves_alone(&self, field: &Field, meant: Option<&Key>) -> bool {
+        self.key.is_empty() && (meant.is_none() || CLAUDE_CODES.contains(&field.key.as_str()))
     }
 
-    fn unknown(&self, field: &Field, explained: bool) -> WarningKind {
-        let meant = Key::meant(&self.key, &field.key);
+    fn unknown(&self, field: &Field, meant: Option<&'static Key>, explained: bool) -> WarningKind {
         let nearest = meant.or_else(|| if explained { Key::nearest(&self.key, &field.key) } else { None });
         // An administrator counts on every word of his.
         let denies = sounds_like_deny(&field.key) || self.source.layer == Layer::Managed;
@@ -137,8 +138,7 @@ impl Section<'_> {
     }
 
     /// Whether a key that is not known was plainly meant for one that must not get lost, or holds such a one.
-    fn finds_lost(&mut self, key: &str, field: &Field) -> bool {
-        let meant = Key::meant(&self.key, &field.key);
+    fn finds_lost(&mut self, key: &str, meant: Option<&Key>, field: &Field) -> bool {
         if let Some((meant, lost)) =
             meant.and_then(|meant| Some((meant, self.lost(meant, &field.node.value)?)))
         {
@@ -154,7 +154,8 @@ impl Section<'_> {
         match value {
             Value::Object(fields) => {
                 for field in fields {
-                    found |= self.finds_lost(&format!("{key}.{}", shown_key(&field.key)), field);
+                    let meant = Key::meant(&self.key, &field.key);
+                    found |= self.finds_lost(&format!("{key}.{}", shown_key(&field.key)), meant, field);
                 }
             }
             Value::List(nodes) => {
