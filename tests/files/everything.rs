@@ -92,13 +92,11 @@ fn a_protected_link_stays_in_place_whatever_is_hidden_around_it() {
     let Some(project) = project() else { return };
     project.write("startup", "orig\n");
     symlink("startup", project.root().join(".bashrc")).expect("own directory");
-    for rules in [hidden_but(&[]), json!({ "denyRead": ["/tmp"] })] {
-        for line in ["rm .bashrc", "echo evil > evil; mv evil .bashrc", "echo evil > startup"] {
-            let run = attempt(&project, rules.clone(), &format!("cat here; {line}"));
-            assert!(run.status != 0 && run.stdout == "here\n", "{line} with {rules}: {run:#?}");
-        }
-        assert_eq!(project.read(".bashrc"), "orig\n", "{rules}");
+    for line in ["rm .bashrc", "echo evil > evil; mv evil .bashrc", "echo evil > startup"] {
+        let run = attempt(&project, hidden_but(&[]), &format!("cat here; {line}"));
+        assert!(run.status != 0 && run.stdout == "here\n", "{line}: {run:#?}");
     }
+    assert_eq!(project.read(".bashrc"), "orig\n");
 }
 
 /// A link in a hidden directory opens nothing, only those directly in `/` are taken for what they lead to.
@@ -125,4 +123,34 @@ fn what_every_command_needs_is_not_hidden_but_by_an_error_that_says_what_to_open
     let run = project.run().options(["--deny-read".as_ref(), shell.as_os_str()]).line("touch ran");
     assert_eq!(run.json["error"]["code"], "SANDBOX_UNENFORCEABLE", "{run:#?}");
     assert_eq!(project.tree(), [""; 0]);
+}
+
+/// The sandbox has a `/proc` and a `/dev` of its own. What of them can be hidden is; what belongs to a process cannot be.
+#[test]
+fn what_the_sandbox_has_of_its_own_is_hidden_or_refused_by_name() {
+    let Some(project) = Project::where_it_works() else { return };
+    for denied in
+        ["/proc", "/proc/self", "/proc/self/environ", "/proc/1/environ", "/dev/fd", "/proc/*/environ"]
+    {
+        let run = project.run().options(["--deny-read", denied]).line("touch ran");
+        assert_eq!(run.json["error"]["code"], "SANDBOX_UNENFORCEABLE", "{denied}: {run:#?}");
+        assert!(run.stderr.contains(denied) && !run.stderr.contains("bwrap:"), "{denied}: {run:#?}");
+    }
+    assert_eq!(project.tree(), [""; 0]);
+    for (denied, line) in [
+        ("/proc/version", "cat /proc/version"),
+        ("/proc/sys/kernel", "cat /proc/sys/kernel/ostype"),
+        ("/dev/null", "cat /dev/null"),
+        ("/dev/shm", "echo evil > /dev/shm/f"),
+        ("/dev/pts", "ls /dev/pts"),
+        ("/dev", "ls /dev"),
+        ("/sys", "ls /sys/kernel"),
+        ("/run", "ls /run/lock"),
+        ("/etc", "cat /etc/passwd"),
+        ("/var", "ls /var/run"),
+    ] {
+        let run = project.run().options(["--deny-read", denied]).line(format!("echo ran; {line}"));
+        assert!(run.status != 0 && run.stdout == "ran\n", "{denied}: {run:#?}");
+        assert!(run.stderr.contains("Permission denied"), "{denied}: {run:#?}");
+    }
 }

@@ -184,6 +184,7 @@ impl Resolver {
                 // A missing path cannot be read, and when the command makes one it knows what is in it.
                 if let Some(path) = self.existing(&path)? {
                     refuse(rule, &path, &["/proc"], "hide what every command needs to start")?;
+                    refuse_process(rule, &path)?;
                     out.push(literal(path, rule.origin.clone()));
                 }
             }
@@ -405,6 +406,19 @@ fn refuse(rule: &FileRule, real: &AbsPath, paths: &[&str], what: &str) -> Result
     }
     let reason = format!("it would {what}; name what is meant more narrowly");
     Err(Error::Unenforceable { rule: rule.origin.to_string(), reason })
+}
+
+/// Refuses to hide what is one process's in `/proc`: inside there are others, under the same numbers.
+fn refuse_process(rule: &FileRule, real: &AbsPath) -> Result<(), Error> {
+    let mut names = real.components();
+    let is_process =
+        names.next() == Some(b"proc") && names.next().is_some_and(|name| name.iter().all(u8::is_ascii_digit));
+    if !is_process {
+        return Ok(());
+    }
+    let reason = "the sandbox has a /proc of its own, which shows the command's processes and none of those outside; \
+                  to keep a variable from the command, name it in credentials.envVars";
+    Err(Error::Unenforceable { rule: rule.origin.to_string(), reason: reason.into() })
 }
 
 /// Refuses a deny whose `..` steps out of a link: the text names another file than the kernel reaches by it, and which

@@ -62,6 +62,9 @@ pub struct Start<'a> {
     pub stdio: [Stdio; 3],
 }
 
+/// How long it may take until a bubblewrap whose first process has ended is seen to have ended too.
+const UNTIL_IT_IS_SEEN: Duration = Duration::from_secs(5);
+
 /// What a sandbox is built from.
 #[derive(Debug)]
 pub struct Build<'a> {
@@ -248,7 +251,13 @@ impl Held {
             }
             // The process inside is gone a moment before bubblewrap itself is.
             let is_gone = seen.as_ref().is_err_and(is_of_the_dead);
-            let until = if is_gone { deadline } else { Instant::now() + A_MOMENT };
+            // As is, for others than root, what can be known of one that is dead and not yet waited for.
+            let is_closed = seen.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+            let until = match (is_gone, is_closed) {
+                (true, _) => deadline,
+                (false, true) => Instant::now() + UNTIL_IT_IS_SEEN,
+                (false, false) => Instant::now() + A_MOMENT,
+            };
             if wait_readable(self.running.handle.as_fd(), until).map_err(&doing)? {
                 return Err(LaunchError::Ended(self.running.exit_code()));
             }
@@ -331,7 +340,6 @@ impl Running {
 
     /// Why the namespaces could not be entered: perhaps they are gone, since bubblewrap could not go on.
     fn why_unreachable(&self, error: io::Error) -> LaunchError {
-        const UNTIL_IT_IS_SEEN: Duration = Duration::from_secs(5);
         // The namespaces go a moment before their process is seen to have ended, and bubblewrap follows.
         let wait = if is_of_the_dead(&error) { UNTIL_IT_IS_SEEN } else { Duration::ZERO };
         let has_ended = |process: &OwnedFd, wait| wait_readable(process.as_fd(), Instant::now() + wait);
