@@ -1,7 +1,7 @@
 //! What exists now that wildcards of a read list match.
 //!
-//! Links are not followed, ignore files hide nothing, and a directory that cannot be looked into counts as a match of a
-//! deny: what is in it is then hidden as a whole.
+//! Links are not followed, ignore files hide nothing, and a directory that cannot be looked into, or that lies deeper than
+//! any that a person makes, counts as a match of a deny: what is in it is then hidden as a whole.
 //!
 //! A repository's deny counts even where its author is not trusted, and each command waits for the walk. So rules that
 //! look in the same place share one walk, and one command has one [`Budget`] for all; when that is used up the command
@@ -19,6 +19,10 @@ const MOST_ENTRIES: usize = 1_000_000;
 const MOST_TIME: Duration = Duration::from_secs(30);
 /// The clock is read once for so many entries.
 const ENTRIES_PER_LOOK: usize = 512;
+
+/// How long a directory's path may be for what is in it to be looked at. The kernel takes no path of more than 4,096
+/// bytes, so what lies much deeper can neither be found nor mounted upon; a command gets there step by step.
+const MOST_PATH: usize = 2_000;
 
 /// What is left of the limits for one command.
 #[derive(Debug)]
@@ -103,7 +107,14 @@ impl<'a> Walk<'a> {
             budget.spend().map_err(|much| self.refuse(&much))?;
             match entry {
                 Ok(entry) => {
-                    if !self.look_at(&entry, found) && entry.file_type().is_dir() {
+                    let is_sought_below = self.look_at(&entry, found);
+                    if !entry.file_type().is_dir() {
+                        continue;
+                    }
+                    if let Some(path) = too_deep(&entry).filter(|_| is_sought_below) {
+                        self.hide_unreadable(&path, entry.depth(), found);
+                        entries.skip_current_dir();
+                    } else if !is_sought_below {
                         entries.skip_current_dir();
                     }
                 }
@@ -181,6 +192,11 @@ fn is_made_anew_below(path: &AbsPath) -> bool {
     path.ancestors().any(|above| is_made_anew(&above))
 }
 
+/// The directory, if it is too deep to be looked into.
+fn too_deep(entry: &DirEntry) -> Option<AbsPath> {
+    AbsPath::try_from(entry.path()).ok().filter(|path| path.as_bytes().len() > MOST_PATH)
+}
+
 /// The directory that could not be read. One that has vanished meanwhile needs no hiding.
 fn unreadable(error: &walkdir::Error) -> Option<AbsPath> {
     let gone = error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
@@ -230,6 +246,26 @@ mod tests {
             assert_eq!(*found, expected.iter().map(|path| at(path)).collect::<Vec<_>>(), "{text}");
         }
         assert!(MOST_ENTRIES - budget.entries < 25, "one look at each entry: {budget:?}");
+    }
+
+    /// A command can make a tree that is deeper than any path is long.
+    #[test]
+    fn what_lies_too_deep_is_hidden_as_a_whole() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let base = AbsPath::try_from(directory.path()).expect("absolute");
+        let name = "d".repeat(100);
+        let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY;
+        let mut at = rustix::fs::open(base.as_path(), flags, rustix::fs::Mode::empty()).expect("exists");
+        for _ in 0..60 {
+            rustix::fs::mkdirat(&at, &name, rustix::fs::Mode::RWXU).expect("writable");
+            at = rustix::fs::openat(&at, &name, flags, rustix::fs::Mode::empty()).expect("exists");
+        }
+        let found =
+            matches(&rules(&base, &["**/.env", "other/*"]), &mut Budget::default()).expect("few files");
+        let lengths: Vec<Vec<usize>> =
+            found.iter().map(|paths| paths.iter().map(|path| path.as_bytes().len()).collect()).collect();
+        assert!(lengths[0].len() == 1 && (2_000..2_200).contains(&lengths[0][0]), "{lengths:?}");
+        assert_eq!(lengths[1], [0; 0]);
     }
 
     #[test]
