@@ -284,6 +284,8 @@ fn a_call_is_rewritten_to_run_inside_and_does() {
         assert_eq!(text(&run.stdout), "it's 2\n1\n", "{run:?}");
         assert!(project.root().join("a b").exists() && !project.outside().join("x").exists());
     }
+    let line = updated["command"].as_str().unwrap_or_default();
+    assert!(line.contains(" run --report "), "the model learns what was refused: {line}");
     // What rules take out of the sandbox is not approved by running in it.
     let excluded = call(&project, "Bash", json!({ "command": "docker build ." })).to_string();
     let excluded = self::decision(&ask(&project, &["--sandbox"], &excluded));

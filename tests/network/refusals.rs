@@ -36,6 +36,19 @@ fn an_http_refusal_is_a_403_that_names_the_host_and_the_reason() {
     }
 }
 
+/// A program that captures standard error gets the command's, and what was refused only when it asks for that.
+#[test]
+fn a_report_is_written_where_there_is_no_terminal_when_it_is_wanted() {
+    let Some(project) = Project::where_it_works() else { return };
+    let line = "curl -s --noproxy '' http://refused.invalid:81/ -o body";
+    for (options, reports) in [(&[][..], 0), (&["--report"], 1)] {
+        let run = project.run().options(options).line(line);
+        let says = |text: &str| run.stderr.matches(text).count();
+        assert_eq!(says("palisade: the sandbox stopped this:"), reports, "{run:?}");
+        assert_eq!(says("--allow-host refused.invalid:81"), reports, "{run:?}");
+    }
+}
+
 #[test]
 fn a_socks_refusal_is_reply_2() {
     let Some(project) = Project::where_it_works() else { return };

@@ -76,6 +76,9 @@ pub(crate) struct RunOptions {
     /// Writes one JSON object about the run to descriptor FD at the end [default: 2]
     #[arg(long, value_name = "FD", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
     pub(crate) json: Option<i32>,
+    /// Says on standard error what the proxy refused, also where that is no terminal
+    #[arg(long)]
+    pub(crate) report: bool,
     /// A line for the shell: bash without its start-up files where there is one, else sh
     #[arg(short = 'c', value_name = "LINE", conflicts_with = "command", allow_hyphen_values = true)]
     pub(crate) line: Option<OsString>,

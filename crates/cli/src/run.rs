@@ -67,7 +67,7 @@ fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
         terminal.take_back();
     }
     if let Ok(end) = &end {
-        tell(&end.violations);
+        tell(&end.violations, options.report);
     }
     end.map_err(|failure| explained(failure, options))
 }
@@ -159,9 +159,9 @@ fn stop_if_stopped(process: &Process, terminal: Option<&Terminal>) -> std::io::R
     Ok(())
 }
 
-/// On a terminal, says in plain words what was stopped.
-fn tell(violations: &[Violation]) {
-    if std::io::stderr().is_terminal() {
+/// On a terminal, and wherever it is wanted, says in plain words what was stopped.
+fn tell(violations: &[Violation], is_wanted: bool) {
+    if is_wanted || std::io::stderr().is_terminal() {
         let _ = std::io::stderr().write_all(palisade::plain(violations).as_bytes());
     }
 }
