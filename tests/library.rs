@@ -1,6 +1,7 @@
 //! The facade as a program that embeds Palisade uses it: no program `palisade` is involved, and commands are started by
 //! bubblewrap itself.
 
+mod embed;
 mod errors;
 mod lives;
 mod output;

@@ -248,3 +248,17 @@ fn output_that_cannot_be_written_is_a_failure() {
         assert_eq!(unread.status.code(), Some(0), "{unread:?}");
     }
 }
+
+/// A relative one would anchor rules nobody knows where.
+#[test]
+fn a_variable_that_names_no_directory_is_refused() {
+    let project = Project::new();
+    for name in ["HOME", "CLAUDE_CONFIG_DIR"] {
+        let refused = output(palisade(&project).env(name, "relative").args(["settings", "show"]));
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(
+            refused.status.code() == Some(125) && said.contains(&format!("the variable {name} ")),
+            "{said}"
+        );
+    }
+}

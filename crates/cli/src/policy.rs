@@ -3,7 +3,7 @@
 use crate::failure::{Failure, say};
 use crate::options::RuleOptions;
 use palisade_policy::AbsPath;
-use palisade_settings::{Error, Extra, Flags, Loaded, ManagedPlaces, Places, Trust, inspect, load};
+use palisade_settings::{Error, Extra, Flags, Loaded, Places, Trust, inspect, load};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -89,34 +89,12 @@ pub(crate) fn working_directory() -> Result<PathBuf, Failure> {
 pub(crate) fn scene(trust: Trust, root: &Path, working_directory: PathBuf) -> Result<Scene, Failure> {
     let root = std::fs::canonicalize(root)
         .map_err(|error| directory_failed(&format!("the root {:?}", root.display().to_string()), &error))?;
-    let places = Places {
-        managed: ManagedPlaces::of_this_machine(),
-        root: absolute(&root)?,
-        trust,
-        home: directory_variable("HOME")?,
-        account_home: account_home()?,
-        config_dir: directory_variable("CLAUDE_CONFIG_DIR")?,
-        working_directory: absolute(&working_directory)?,
-    };
+    let places = Places::of_this_process(absolute(&root)?, absolute(&working_directory)?, trust)?;
     Ok(Scene { places, root, working_directory })
 }
 
 fn trust(options: &RuleOptions) -> Trust {
     if options.untrusted { Trust::Untrusted } else { Trust::Trusted }
-}
-
-/// The home directory of this process's user by the system's user database, where that knows the user and names one.
-fn account_home() -> Result<Option<AbsPath>, Failure> {
-    use nix::errno::Errno::{EBADF, ENOENT, EPERM, ESRCH};
-    match nix::unistd::User::from_uid(nix::unistd::getuid()) {
-        Ok(user) => Ok(user.and_then(|user| AbsPath::try_from(user.dir.as_path()).ok())),
-        // So systems say that there is no such user, or no database.
-        Err(EBADF | ENOENT | EPERM | ESRCH) => Ok(None),
-        Err(error) => Err(Failure::new(
-            "SANDBOX_DIRECTORY",
-            format!("the home directory in the user database: {error}"),
-        )),
-    }
 }
 
 /// Where a user's settings lie besides the home directory, for no command to write.
@@ -133,17 +111,6 @@ pub(crate) fn absolute(path: &Path) -> Result<AbsPath, Failure> {
     AbsPath::try_from(path).map_err(|error| {
         Failure::new("SANDBOX_DIRECTORY", format!("{:?} {error}", path.display().to_string()))
     })
-}
-
-/// A variable that names a directory; unset and empty are the same. One that is set but not absolute would
-/// anchor rules nobody knows where.
-fn directory_variable(name: &'static str) -> Result<Option<AbsPath>, Failure> {
-    match std::env::var_os(name).filter(|value| !value.is_empty()) {
-        None => Ok(None),
-        Some(value) => AbsPath::new(value.as_encoded_bytes())
-            .map(Some)
-            .map_err(|error| Failure::new("SETTINGS_INVALID", format!("the variable {name} {error}"))),
-    }
 }
 
 fn flags(options: &RuleOptions) -> Flags {

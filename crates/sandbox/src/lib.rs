@@ -4,7 +4,8 @@
 //! seccomp filter and a proxy of its own, and gives an [`Outcome`] with what was stopped. Nothing ever runs
 //! unprotected: where the sandbox cannot work there is an [`Error`] that says why and what to do.
 //!
-//! It does not know that settings files exist (`palisade-settings` reads them into a policy), nor permission modes.
+//! It does not know that settings files exist (`palisade-settings` reads them into a policy), nor permission modes. The
+//! example `tests/examples/embed` in the repository puts all of it together.
 //!
 //! ```no_run
 //! use palisade::{Command, Options, Request, Sandbox};

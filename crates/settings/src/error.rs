@@ -3,7 +3,7 @@
 //! Each message is one line and starts with the place; text from a file stands in it quoted, escaped and cut.
 
 use crate::{MAX_BYTES, MAX_DEPTH};
-use palisade_policy::AbsPath;
+use palisade_policy::{AbsPath, PathError};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -163,6 +163,20 @@ pub enum Error {
         /// The full name of the key that was meant.
         meant: Box<str>,
     },
+    /// A variable that should name a directory does not.
+    #[error("the variable {name} {reason}; unset it, or give it the full path of a directory")]
+    BadVariable {
+        /// The variable, such as `HOME`.
+        name: &'static str,
+        /// What is wrong with its value.
+        reason: PathError,
+    },
+    /// The system's user database, which knows the home directory, cannot be read.
+    #[error("the home directory in the user database: {source}")]
+    UserDatabase {
+        /// What the system says.
+        source: io::Error,
+    },
     /// A path or host given as an option that cannot be read.
     #[error("{option} {text}: {reason}")]
     BadFlag {
@@ -194,7 +208,9 @@ impl Error {
             | Error::Unreadable { .. }
             | Error::NotRoots { .. }
             | Error::WritableByOthers { .. }
-            | Error::BadFlag { .. } => None,
+            | Error::BadFlag { .. }
+            | Error::BadVariable { .. }
+            | Error::UserDatabase { .. } => None,
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Which settings files there are, in which order, and where the relative paths of each start. Whether a file exists,
-//! and what it says, is for other modules; only the administrator's directories are looked into.
+//! and what it says, is for other modules; only the administrator's directories are looked into, and this process's variables and user where that is asked for.
 
 use crate::owner::Owners;
 use crate::section::Source;
@@ -98,6 +98,22 @@ impl ManagedPlaces {
 }
 
 impl Places {
+    /// The places of this machine, for this process's user and variables (`HOME`, `CLAUDE_CONFIG_DIR`).
+    ///
+    /// `root` and `working_directory` have to be real paths, with no link in them. A variable that is set to what is
+    /// not absolute is an error: it would anchor rules nobody knows where.
+    pub fn of_this_process(root: AbsPath, working_directory: AbsPath, trust: Trust) -> Result<Self, Error> {
+        Ok(Places {
+            managed: ManagedPlaces::of_this_machine(),
+            root,
+            trust,
+            home: directory_variable("HOME")?,
+            account_home: account_home()?,
+            config_dir: directory_variable("CLAUDE_CONFIG_DIR")?,
+            working_directory,
+        })
+    }
+
     /// Every file of the project and the user that may be there, highest first.
     ///
     /// A project may be the home directory itself: a file that is the user's is then no file of the project.
@@ -171,6 +187,24 @@ impl Places {
                 (_, home) => home.as_ref().map(|home| below(home, directory)),
             })
             .collect()
+    }
+}
+
+/// A variable that names a directory; unset and empty are the same.
+fn directory_variable(name: &'static str) -> Result<Option<AbsPath>, Error> {
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    let path = value.map(|value| AbsPath::new(value.as_encoded_bytes())).transpose();
+    path.map_err(|reason| Error::BadVariable { name, reason })
+}
+
+/// The home directory of this process's user by the system's user database, where that knows the user and names one.
+fn account_home() -> Result<Option<AbsPath>, Error> {
+    use nix::errno::Errno::{EBADF, ENOENT, EPERM, ESRCH};
+    match nix::unistd::User::from_uid(nix::unistd::getuid()) {
+        Ok(user) => Ok(user.and_then(|user| AbsPath::try_from(user.dir.as_path()).ok())),
+        // So systems say that there is no such user, or no database.
+        Err(EBADF | ENOENT | EPERM | ESRCH) => Ok(None),
+        Err(error) => Err(Error::UserDatabase { source: error.into() }),
     }
 }
 

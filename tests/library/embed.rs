@@ -1,0 +1,43 @@
+//! The example of a program with Palisade inside does what it says.
+
+#[path = "../examples/embed/session.rs"]
+mod session;
+
+use super::{block_on, text};
+use palisade_policy::AbsPath;
+use palisade_settings::{ManagedPlaces, Places, Trust};
+use palisade_tests::Project;
+use serde_json::json;
+use session::Session;
+
+#[test]
+fn the_example_judges_a_line_runs_it_and_tells_what_was_stopped() {
+    let Some(project) = Project::where_it_works() else { return };
+    project.write("secret", "s");
+    let settings = json!({
+        "sandbox": { "filesystem": { "denyRead": ["secret"] }, "colour": 1 },
+        "permissions": { "deny": ["Bash(curl *)"] },
+    });
+    project.write(".claude/settings.json", settings.to_string());
+    let path = |path: std::path::PathBuf| AbsPath::try_from(path.as_path()).expect("absolute");
+    let session = Session::open(Places {
+        managed: ManagedPlaces { directories: Vec::new(), owner: 0 },
+        root: path(project.root()),
+        trust: Trust::Untrusted,
+        home: Some(path(project.home())),
+        account_home: None,
+        config_dir: None,
+        working_directory: path(project.root()),
+    });
+    let session = session.expect("good settings");
+    assert!(session.remarks().iter().any(|remark| remark.contains("colour")), "{:?}", session.remarks());
+    let refused = block_on(session.run("true; curl x")).err().map(|error| error.to_string());
+    assert!(refused.is_some_and(|said| said.contains("Bash(curl *)")));
+    let asked = block_on(session.run("rm -rf ~")).err().map(|error| error.to_string());
+    assert!(asked.is_some_and(|said| said.contains("home directory")));
+    // That only an untrusted project has rules does not switch approvals off for what reads.
+    let outcome = block_on(session.run("echo out; cat secret")).expect("it runs");
+    assert_eq!((text(&outcome.stdout.bytes).as_str(), outcome.status), ("out\n", 1));
+    let stopped: Vec<String> = outcome.sandbox.violations.iter().map(ToString::to_string).collect();
+    assert!(stopped.len() == 1 && stopped[0].contains("/secret"), "{stopped:?}");
+}
