@@ -13,6 +13,7 @@ mod hostile;
 mod locks;
 mod managed;
 mod merging;
+mod readme;
 mod reports;
 mod rules;
 mod trust;
