@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Processes of every kind that might escape, and one that waits.
@@ -62,24 +63,70 @@ fn killed_at_any_moment_palisade_leaves_nothing_running() {
     let marker = Marker::new();
     let before = dead_scratch_directories();
     for (round, delay) in Delays(7).take(100).enumerate() {
-        let mut command = protecting(&project).options(["-c", &line(&marker)]).into_command();
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-        let mut child = command.spawn().expect("palisade starts");
-        if round % 2 == 0 {
-            std::thread::park_timeout(delay);
-        } else {
-            eventually("there is a bubblewrap", || has_bubblewrap(&child));
-            std::thread::park_timeout(delay / 8);
-        }
-        let pid = nix::unistd::Pid::from_raw(child.id() as i32);
-        // A caller that kills its child, and one that kills whatever is in the child's process group.
-        let killed = if round % 4 < 2 { kill(pid, Signal::SIGKILL) } else { killpg(pid, Signal::SIGKILL) };
-        killed.expect("own child");
-        child.wait().expect("own child");
-        assert_closes(child.stdout.take().expect("a pipe"));
+        assert_closes(start_and_kill(&project, &marker, round, delay));
         eventually("nothing is left running", || marker.processes().is_empty());
     }
-    let left: Vec<PathBuf> = dead_scratch_directories().difference(&before).cloned().collect();
+    assert_the_next_start_removes_what_is_left(&project, &before);
+}
+
+/// Those that are killed and those that go on share what stands in for missing files, and who clears away after the dead
+/// must not take it from the living.
+#[test]
+fn killed_at_any_moment_palisade_takes_nothing_from_others() {
+    let Some(project) = Project::where_it_works() else { return };
+    let marker = Marker::new();
+    let before = dead_scratch_directories();
+    let is_over = AtomicBool::new(false);
+    let work = || {
+        let mut count = 0;
+        while !is_over.load(Ordering::Relaxed) {
+            let line =
+                "echo evil 2> /dev/null > later.conf && echo evil; echo kept > $TMPDIR/f; cat $TMPDIR/f";
+            assert_eq!(protecting(&project).line(line).ok().stdout, "kept\n");
+            count += 1;
+        }
+        count
+    };
+    let kill_some = |seed| {
+        for (round, delay) in Delays(seed).take(25).enumerate() {
+            assert_closes(start_and_kill(&project, &marker, round, delay));
+        }
+    };
+    let counts: Vec<u32> = std::thread::scope(|scope| {
+        let others: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        let killers: Vec<_> = (0..4).map(|seed| scope.spawn(move || kill_some(seed))).collect();
+        let all_killed = killers.into_iter().all(|killer| killer.join().is_ok());
+        is_over.store(true, Ordering::Relaxed);
+        assert!(all_killed);
+        others.into_iter().map(|other| other.join().expect("all that it ran went well")).collect()
+    });
+    assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
+    eventually("nothing is left running", || marker.processes().is_empty());
+    assert_the_next_start_removes_what_is_left(&project, &before);
+}
+
+/// Starts a command and kills its `palisade` after `delay`; what all that it started had as output comes back.
+fn start_and_kill(project: &Project, marker: &Marker, round: usize, delay: Duration) -> ChildStdout {
+    let mut command = protecting(project).options(["-c", &line(marker)]).into_command();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    let mut child = command.spawn().expect("palisade starts");
+    if round.is_multiple_of(2) {
+        std::thread::park_timeout(delay);
+    } else {
+        eventually("there is a bubblewrap", || has_bubblewrap(&child));
+        std::thread::park_timeout(delay / 8);
+    }
+    let pid = nix::unistd::Pid::from_raw(child.id() as i32);
+    // A caller that kills its child, and one that kills whatever is in the child's process group.
+    let killed = if round % 4 < 2 { kill(pid, Signal::SIGKILL) } else { killpg(pid, Signal::SIGKILL) };
+    killed.expect("own child");
+    child.wait().expect("own child");
+    child.stdout.take().expect("a pipe")
+}
+
+#[track_caller]
+fn assert_the_next_start_removes_what_is_left(project: &Project, before: &HashSet<PathBuf>) {
+    let left: Vec<PathBuf> = dead_scratch_directories().difference(before).cloned().collect();
     project.line("true").ok();
     eventually("the next start has removed the covers", || project.tree().is_empty());
     for directory in left {
