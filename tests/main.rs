@@ -3,6 +3,7 @@
 
 mod agree;
 mod attacks;
+mod bridge;
 mod calls;
 mod cases;
 mod check;

@@ -1,6 +1,7 @@
 //! Machines on which the sandbox does not work, made by hand: each cause is told apart, says what to do, and runs
 //! nothing; unless the settings let commands run without the sandbox, which is then said.
 
+use palisade_policy::Policy;
 use palisade_tests::{Palisade, Project, Tools};
 use serde_json::json;
 use std::io::Write;
@@ -23,7 +24,7 @@ fn machine(words: &[&str], says: &'static str) -> Machine {
 
 /// The host's own files, with `stand_in` where bubblewrap is.
 fn with_bubblewrap(stand_in: &Path, says: &'static str) -> Machine {
-    let bwrap = palisade::probe().bubblewrap.expect("it works here").0.to_string();
+    let bwrap = palisade::probe(&Policy::default()).bubblewrap.expect("it works here").0.to_string();
     let stand_in = stand_in.display().to_string();
     machine(&["bwrap", "--dev-bind", "/", "/", "--ro-bind", &stand_in, &bwrap, "--"], says)
 }

@@ -69,7 +69,7 @@ fn rules_that_cannot_be_enforced() {
 #[test]
 fn a_bubblewrap_that_a_command_could_replace_is_not_used() {
     let Some(project) = Project::where_it_works() else { return };
-    let (bwrap, _) = palisade::probe().bubblewrap.expect("it works here");
+    let (bwrap, _) = palisade::probe(&Policy::default()).bubblewrap.expect("it works here");
     let directory = bwrap.parent().expect("a directory").to_string();
     let opened = Policy {
         files: FileSets { allow_write: paths(&project, "allowWrite", &[&directory]), ..FileSets::default() },
@@ -89,7 +89,7 @@ fn a_bubblewrap_that_a_command_could_replace_is_not_used() {
 #[test]
 fn the_bubblewrap_that_an_administrator_names_is_the_one_that_is_used() {
     let Some(project) = Project::where_it_works() else { return };
-    let (bwrap, _) = palisade::probe().bubblewrap.expect("it works here");
+    let (bwrap, _) = palisade::probe(&Policy::default()).bubblewrap.expect("it works here");
     let named = |path: &str| Policy {
         bwrap: Some(ProgramRule {
             path: AbsPath::new(path).expect("absolute"),

@@ -231,7 +231,7 @@ fn the_variables_of_a_request_are_the_commands_and_not_the_hosts() {
 #[test]
 fn a_probe_finds_what_a_sandbox_is_made_with() {
     let Some(project) = Project::where_it_works() else { return };
-    let probe = palisade::probe();
+    let probe = palisade::probe(&Policy::default());
     assert!(probe.is_available() && probe.cause.is_none(), "{probe:?}");
     let (path, version) = probe.bubblewrap.expect("it is available");
     assert!(

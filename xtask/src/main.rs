@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod bridge;
 mod cargo;
 mod failure;
 mod house;
@@ -48,9 +49,10 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "integration",
-        arguments: "[--must-work] [--long] [FILTER…] [-- OPTION…]",
+        arguments: "[--must-work] [--long] [--bridge socat] [FILTER…] [-- OPTION…]",
         about: "The integration tests alone. --long runs those that take minutes or the network, instead of the\n\
-                others: a thousand commands, work on this project itself, packages.",
+                others: a thousand commands, work on this project itself, packages. --bridge socat runs\n\
+                them over that bridge.",
         carry_out: test::integration,
     },
     Task {

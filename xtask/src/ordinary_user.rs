@@ -55,9 +55,14 @@ impl OrdinaryUser {
     }
 
     /// A command that runs `program` as the user, in its home directory, with an environment of its own.
-    /// Variables of the caller are left behind but for the few that say how to show output.
-    pub(crate) fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(&self.setpriv);
+    /// Variables of the caller are left behind but for the few that say how to show output. `begin` makes, of the
+    /// program that changes the user, the command that starts it.
+    pub(crate) fn command(
+        &self,
+        begin: impl FnOnce(&Path) -> Result<Command>,
+        program: &Path,
+    ) -> Result<Command> {
+        let mut command = begin(&self.setpriv)?;
         command
             .args([format!("--reuid={UID}"), format!("--regid={UID}")])
             .args(["--clear-groups", "--inh-caps=-all", "--"])
@@ -70,7 +75,7 @@ impl OrdinaryUser {
         if let Ok(path) = std::env::join_paths(search_path(Reach::Everyone)) {
             command.env("PATH", path);
         }
-        command
+        Ok(command)
     }
 
     fn home(&self) -> PathBuf {

@@ -98,6 +98,22 @@ const NEEDS: &[Need] = &[
         is_met: |_| links_with("libc.a"),
     },
     Need {
+        name: "socat",
+        why: "tests try it as the bridge out of the sandbox",
+        apt: &["socat"],
+        dnf: &["socat"],
+        purpose: Purpose::Test,
+        is_met: |reach| program("socat", reach).is_some(),
+    },
+    Need {
+        name: "zsh",
+        why: "tests read the errors that it prints, and its here-documents need a temporary file",
+        apt: &["zsh"],
+        dnf: &["zsh"],
+        purpose: Purpose::Test,
+        is_met: |reach| program("zsh", reach).is_some(),
+    },
+    Need {
         name: "git",
         why: "tests commit and clone in the sandbox",
         apt: &["git"],

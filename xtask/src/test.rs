@@ -7,6 +7,7 @@
 //! that they can read), `PALISADE_REPOSITORY` (a copy of this project, for the long tests), and `SANDBOX_MUST_WORK`,
 //! which turns a skip into a failure.
 
+use crate::bridge;
 use crate::cargo::{self, step};
 use crate::failure::{Context, Failure, Result};
 use crate::machine::is_root;
@@ -31,7 +32,7 @@ pub(crate) fn test(arguments: &[OsString]) -> Result<ExitCode> {
     report.finish()
 }
 
-/// `cargo xtask integration [--must-work] [--long] [FILTER…] [-- OPTION…]`.
+/// `cargo xtask integration [--must-work] [--long] [--bridge socat] [FILTER…] [-- OPTION…]`.
 pub(crate) fn integration(arguments: &[OsString]) -> Result<ExitCode> {
     let options = Options::parse(arguments)?;
     ensure(Purpose::Test)?;
@@ -45,6 +46,8 @@ struct Options {
     must_work: bool,
     /// The tests that take minutes or the network, which ordinary runs leave out, instead of the others.
     long: bool,
+    /// Whether the integration tests run over the bridge of socat.
+    over_socat: bool,
     /// For the test programs: filters, and their own options.
     arguments: Vec<OsString>,
 }
@@ -52,13 +55,18 @@ struct Options {
 impl Options {
     fn parse(arguments: &[OsString]) -> Result<Self> {
         let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
-        let mut options = Options { must_work: is_ci, long: false, arguments: Vec::new() };
+        let mut options = Options { must_work: is_ci, long: false, over_socat: false, arguments: Vec::new() };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             if argument == "--must-work" {
                 options.must_work = true;
             } else if argument == "--long" {
                 options.long = true;
+            } else if argument == "--bridge" {
+                match rest.next() {
+                    Some(bridge) if bridge == "socat" => options.over_socat = true,
+                    _ => return Err(Failure::usage("--bridge takes the word `socat`".to_owned())),
+                }
             } else if argument == "--" {
                 options.arguments.extend(rest.by_ref().cloned());
             } else if argument.as_encoded_bytes().starts_with(b"-") {
@@ -68,6 +76,11 @@ impl Options {
             }
         }
         Ok(options)
+    }
+
+    /// What starts `program`: itself, or what puts it where socat is the bridge.
+    fn begin(&self, program: &Path) -> Result<Command> {
+        if self.over_socat { bridge::with_socat(program) } else { Ok(Command::new(program)) }
     }
 
     fn apply<'a>(&self, command: &'a mut Command) -> &'a mut Command {
@@ -146,7 +159,7 @@ fn run_integration(options: &Options, report: &mut Report) -> Result<()> {
 }
 
 fn as_the_caller(programs: &Programs, options: &Options) -> Result<()> {
-    let mut command = Command::new(&programs.integration);
+    let mut command = options.begin(&programs.integration)?;
     cargo::leave(&mut command).current_dir(cargo::root().join("tests"));
     programs.apply(&mut command);
     options.prepare(&cargo::target_folder()?.join("xtask/repository"), &mut command)?;
@@ -162,7 +175,7 @@ fn as_an_ordinary_user(programs: &Programs, options: &Options) -> Result<()> {
         attempt_static: user.bring(&programs.attempt_static)?,
         toolchain: toolchain::open_to_everyone(&programs.toolchain, &user.path("toolchain"))?,
     };
-    let mut command = user.command(&programs.integration);
+    let mut command = user.command(|setpriv| options.begin(setpriv), &programs.integration)?;
     programs.apply(&mut command);
     options.prepare(&user.path("repository"), &mut command)?;
     step(options.apply(command.args(&options.arguments)))
@@ -227,7 +240,10 @@ mod tests {
         let words = ["git", "--must-work", "--long", "network::", "--", "--nocapture"].map(OsString::from);
         let options = Options::parse(&words).expect("well-formed");
         let arguments = ["git", "network::", "--nocapture"].map(OsString::from).into();
-        assert_eq!(options, Options { must_work: true, long: true, arguments });
+        assert_eq!(options, Options { must_work: true, long: true, over_socat: false, arguments });
+        let words = ["--bridge", "socat"].map(OsString::from);
+        assert!(Options::parse(&words).expect("well-formed").over_socat);
+        assert!(Options::parse(&words[..1]).is_err(), "a bridge must be named");
         assert!(Options::parse(&["--mustwork".into()]).is_err(), "a misspelt option is no filter");
     }
 }

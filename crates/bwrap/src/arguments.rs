@@ -26,8 +26,19 @@ pub struct Setting<'a> {
     /// Symbolic links directly in `/`, each with its text, that lead to what the command may see: `/bin`, `/lib64`. They
     /// are made where the sandbox's tree is made anew.
     pub root_links: &'a [(AbsPath, Vec<u8>)],
+    /// What is needed when the sandbox is within another one, which has the network namespace.
+    pub within: Option<Within>,
     /// The command's variables, for a launch in which bubblewrap itself sets them.
     pub variables: &'a [(Vec<u8>, Vec<u8>)],
+}
+
+/// What a sandbox within another one has to be told: who the command is, whom the other one maps to 0.
+#[derive(Debug, Clone, Copy)]
+pub struct Within {
+    /// The command's user.
+    pub user: u32,
+    /// The command's group.
+    pub group: u32,
 }
 
 /// Why no argument list can be made.
@@ -51,12 +62,11 @@ pub enum ArgumentsError {
     TooManyVariables(usize),
 }
 
-/// What every launch has: namespaces of all kinds, no capability, no way to make further user namespaces.
-const ISOLATION: [&str; 10] = [
+/// What every launch has: namespaces of all kinds but the network's, no capability, no way to make further user namespaces.
+const ISOLATION: [&str; 9] = [
     "--unshare-user",
     "--disable-userns",
     "--unshare-pid",
-    "--unshare-net",
     "--unshare-ipc",
     "--unshare-uts",
     "--unshare-cgroup",
@@ -68,6 +78,10 @@ const ISOLATION: [&str; 10] = [
 /// The argument list for `mounts`.
 pub fn arguments(mounts: &Mounts, setting: &Setting<'_>) -> Result<Vec<Vec<u8>>, ArgumentsError> {
     let mut list = List(ISOLATION.iter().map(|word| word.as_bytes().to_vec()).collect());
+    match &setting.within {
+        None => list.push(["--unshare-net"]),
+        Some(Within { user, group }) => list.push(["--uid", &user.to_string(), "--gid", &group.to_string()]),
+    }
     let root = AbsPath::root();
     if mounts.hides_root() {
         list.push(["--chmod", "0111", "/"]);
@@ -172,6 +186,7 @@ mod tests {
             proc_read_only: &[path("/proc/sys")],
             proc_hidden: &[(path("/proc/timer_list"), Node::File)],
             root_links: &[(path("/bin"), b"usr/bin".to_vec())],
+            within: None,
             variables: &[(b"A".to_vec(), b"b\nc".to_vec())],
         };
         let list = arguments(&Mounts::plan(&confinement), &setting)?;
@@ -194,12 +209,12 @@ mod tests {
         --unshare-user
         --disable-userns
         --unshare-pid
-        --unshare-net
         --unshare-ipc
         --unshare-uts
         --unshare-cgroup
         --die-with-parent
         --cap-drop ALL
+        --unshare-net
         --ro-bind / /
         --dev /dev
         --chmod 1777 /dev/shm
@@ -227,6 +242,7 @@ mod tests {
         let words = lay_out(files).expect("fits").join(" ").replace(" --", "\n--");
         let (_, words) = words.split_once("ALL\n").expect("the same beginning");
         insta::assert_snapshot!(words, @r"
+        --unshare-net
         --chmod 0111 /
         --symlink usr/bin /bin
         --dev /dev

@@ -14,5 +14,5 @@ mod mounts;
 #[cfg(target_os = "linux")]
 pub mod linux;
 
-pub use arguments::{ArgumentsError, MOST_ARGUMENTS, Setting, arguments};
+pub use arguments::{ArgumentsError, MOST_ARGUMENTS, Setting, Within, arguments};
 pub use mounts::{Mount, Mounts};

@@ -1,12 +1,13 @@
 //! The Linux half: descriptors, namespaces, processes.
 //!
-//! One bubblewrap runs one command; nothing else of Palisade's runs inside. What the pieces assume of the
-//! attacker stands in each: [`start()`] (descriptors and lifetime), [`listeners`](bind_inside) (namespaces),
-//! [`proc_guards()`] (`/proc`), [`Program`] (planted programs), [`entry`] (the command's first moment), [`Warden`]
-//! (the end of Palisade itself).
+//! One bubblewrap runs one command (on some machines [within another](Bridge)); nothing else of Palisade's runs inside.
+//! What the pieces assume of the attacker stands in each: [`start()`] (descriptors and lifetime),
+//! [`listeners`](bind_inside) (namespaces), [`Bridge`] (where those cannot be entered), [`proc_guards()`] (`/proc`),
+//! [`Program`] (planted programs), [`entry`] (the command's first moment), [`Warden`] (the end of Palisade itself).
 //! All `unsafe` code of the crate is in `sys`.
 
 mod attach;
+mod bridge;
 mod channels;
 pub mod entry;
 mod error;
@@ -14,15 +15,17 @@ mod launch;
 mod listeners;
 mod proc_guards;
 mod program;
+mod status;
 mod sys;
 mod verify;
 mod warden;
 
 pub use attach::{Attachments, can_attach};
+pub use bridge::{Bridge, Socat};
 pub use entry::Entry;
 pub use error::LaunchError;
 pub use launch::{Build, Ended, Held, Running, Start, Started, start};
-pub use listeners::bind_inside;
+pub use listeners::{Listener, bind_inside};
 pub use proc_guards::{ProcGuards, proc_guards};
 pub use program::{Program, ProgramError};
 pub use sys::duplicate_inherited;

@@ -261,6 +261,8 @@ pub(crate) enum Question {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProbeOptions {
+    #[command(flatten)]
+    pub(crate) rules: RuleOptions,
     /// Writes a JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,12 +2,21 @@
 
 use crate::failure::{SANDBOX_FAILED, print, say};
 use crate::options::ProbeOptions;
-use palisade::Probe;
+use crate::policy::in_force;
+use palisade::{Probe, ProbedBridge};
 use serde_json::{Value, json};
 
-/// Prints what the probe found; the exit status says whether the sandbox runs here.
+/// Prints what the probe found, with the programs that the settings in force name; the exit status says whether the
+/// sandbox runs here.
 pub(crate) fn probe(options: &ProbeOptions) -> u8 {
-    let probe = palisade::probe();
+    let in_force = match in_force(&options.rules) {
+        Ok(in_force) => in_force,
+        Err(failure) => {
+            say(&failure.message);
+            return failure.status;
+        }
+    };
+    let probe = palisade::probe(&in_force.loaded.policy);
     let text = if options.json { format!("{}\n", to_json(&probe)) } else { to_text(&probe) };
     let printed = print(&text);
     if let Err(failure) = &printed {
@@ -24,8 +33,14 @@ fn to_text(probe: &Probe) -> String {
     if let Some((path, version)) = &probe.bubblewrap {
         text.push_str(&format!("bubblewrap: {path} ({version})\n"));
     }
+    match &probe.bridge {
+        Some(ProbedBridge::Namespaces) => {
+            text.push_str("bridge: listeners made in the sandbox's network namespace from outside\n");
+        }
+        Some(ProbedBridge::Socat(path)) => text.push_str(&format!("bridge: socat ({path})\n")),
+        None => {}
+    }
     if probe.is_available() {
-        text.push_str("bridge: listeners made in the sandbox's network namespace from outside\n");
         text.push_str("The sandbox runs here.\n");
     }
     text
@@ -36,10 +51,14 @@ fn to_json(probe: &Probe) -> Value {
         .bubblewrap
         .as_ref()
         .map(|(path, version)| json!({ "path": path.to_string(), "version": version }));
+    let bridge = probe.bridge.as_ref().map(|bridge| match bridge {
+        ProbedBridge::Namespaces => "namespaces",
+        ProbedBridge::Socat(_) => "socat",
+    });
     json!({
         "available": probe.is_available(),
         "backend": "bubblewrap",
-        "bridge": probe.is_available().then_some("namespaces"),
+        "bridge": bridge,
         "bubblewrap": bubblewrap,
         "reason": probe.cause.as_ref().map(ToString::to_string),
     })

@@ -13,6 +13,7 @@
 mod forward;
 mod request;
 
+use crate::client::Client as Stream;
 use crate::gate::{Gate, NoUpstream, Upstream};
 use crate::limits;
 use crate::pipe::pipe;
@@ -31,13 +32,12 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 type Answer = Response<Either<Incoming, Full<Bytes>>>;
 
 /// Serves one connection until it ends.
-pub(crate) async fn serve(stream: TcpStream, gate: Arc<Gate>) {
+pub(crate) async fn serve(stream: Stream, gate: Arc<Gate>) {
     let client =
         Arc::new(Client { forwarder: Forwarder::new(Arc::clone(&gate)), gate, tunnel: Mutex::default() });
     let service = service_fn(|request| {
@@ -67,7 +67,7 @@ fn builder() -> Builder {
 
 /// Says so when a client was in the middle of a request. One that only kept its connection open needs no
 /// word.
-async fn tell_time_out<S>(connection: UpgradeableConnection<TokioIo<TcpStream>, S>)
+async fn tell_time_out<S>(connection: UpgradeableConnection<TokioIo<Stream>, S>)
 where
     S: hyper::service::HttpService<Incoming, ResBody = Either<Incoming, Full<Bytes>>>,
     S::Error: std::error::Error + Send + Sync + 'static,
@@ -156,7 +156,7 @@ impl Client {
     async fn run_tunnel(&self) {
         let tunnel = self.tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some((upgrade, upstream)) = tunnel else { return };
-        match upgrade.await.map(|upgraded| upgraded.downcast::<TokioIo<TcpStream>>()) {
+        match upgrade.await.map(|upgraded| upgraded.downcast::<TokioIo<Stream>>()) {
             Ok(Ok(parts)) => pipe(parts.io.into_inner(), upstream.stream, &parts.read_buf).await,
             Ok(Err(_)) => tracing::error!("a tunnel's socket is of an unexpected type"),
             Err(error) => tracing::debug!(%error, "a client went away before its tunnel stood"),

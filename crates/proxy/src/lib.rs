@@ -23,8 +23,8 @@
 //! - Memory, descriptors and time that the command can take up here are bounded by [`limits`].
 //!
 //! Nobody but the command can ask: the listeners live in the sandbox's own network namespace, where only its
-//! processes can connect to them. So there is no password, and the proxy must not be given a listener that
-//! others can reach, such as one on the host's own loopback.
+//! processes can connect to them, or are sockets that only a relay in there can reach. So there is no password, and
+//! the proxy must not be given a listener that others can reach, such as one on the host's own loopback.
 //!
 //! # What it deliberately does not do
 //!
@@ -32,6 +32,7 @@
 //! to it), carries no UDP, and decides nothing that the policy leaves open: such hosts are refused.
 #![forbid(unsafe_code)]
 
+mod client;
 mod dial;
 mod gate;
 mod http;
@@ -44,12 +45,15 @@ mod socks;
 mod testing;
 mod violations;
 
+pub use client::Listener;
 pub use lookup::{Lookup, LookupError};
 
+use client::Watched;
 use gate::Gate;
 use palisade_policy::{Endpoint, IndexedNetwork, Violation};
 use serve::Entrance;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
@@ -59,11 +63,22 @@ use tokio::task::JoinHandle;
 #[derive(Debug)]
 pub struct Listeners {
     /// Where HTTP is spoken.
-    pub http: std::net::TcpListener,
+    pub http: Listener,
     /// Where SOCKS5 is spoken.
-    pub socks: std::net::TcpListener,
+    pub socks: Listener,
     /// Where each connection leads to one endpoint, without any protocol.
-    pub direct: Vec<(Endpoint, std::net::TcpListener)>,
+    pub direct: Vec<Direct>,
+}
+
+/// A listener whose connections all lead to one endpoint.
+#[derive(Debug)]
+pub struct Direct {
+    /// Where they lead.
+    pub endpoint: Endpoint,
+    /// The address that clients connect to, inside.
+    pub address: IpAddr,
+    /// Where they are accepted.
+    pub listener: Listener,
 }
 
 /// The proxy of one command. When it is dropped, nothing is accepted any more and every open connection ends
@@ -123,15 +138,14 @@ impl Drop for Proxy {
     }
 }
 
-fn entrances(listeners: Listeners) -> io::Result<Vec<(Entrance, tokio::net::TcpListener)>> {
+fn entrances(listeners: Listeners) -> io::Result<Vec<(Entrance, Watched)>> {
     let Listeners { http, socks, direct } = listeners;
-    let direct = direct.into_iter().map(|(endpoint, listener)| (Entrance::Direct(endpoint), listener));
+    let direct = direct
+        .into_iter()
+        .map(|Direct { endpoint, address, listener }| (Entrance::Direct(endpoint, address), listener));
     [(Entrance::Http, http), (Entrance::Socks, socks)]
         .into_iter()
         .chain(direct)
-        .map(|(entrance, listener)| {
-            listener.set_nonblocking(true)?;
-            Ok((entrance, tokio::net::TcpListener::from_std(listener)?))
-        })
+        .map(|(entrance, listener)| Ok((entrance, Watched::new(listener)?)))
         .collect()
 }

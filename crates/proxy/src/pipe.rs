@@ -9,13 +9,13 @@
 //! - A tunnel that carries nothing for a long time ends, sooner when one direction is over.
 //! - A buffer exists only while bytes move, so that idle tunnels cost next to nothing.
 
+use crate::client::{Client, Source};
 use crate::limits;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
@@ -23,9 +23,18 @@ use tokio::time::{Instant, sleep};
 const FIRST_BUFFER: usize = 16 * 1024;
 
 /// Pipes between `client` and `upstream`. `early` is what the client sent before the tunnel stood.
-pub(crate) async fn pipe(mut client: TcpStream, mut upstream: TcpStream, early: &[u8]) {
-    let (from_client, to_client) = client.split();
-    let (from_upstream, to_upstream) = upstream.split();
+pub(crate) async fn pipe(client: Client, mut upstream: TcpStream, early: &[u8]) {
+    match client {
+        Client::Tcp(mut client) => pipe_halves(client.split(), upstream.split(), early).await,
+        Client::Unix(mut client) => pipe_halves(client.split(), upstream.split(), early).await,
+    }
+}
+
+async fn pipe_halves(
+    (from_client, to_client): (impl Source, impl AsyncWrite + Unpin),
+    (from_upstream, to_upstream): (impl Source, impl AsyncWrite + Unpin),
+    early: &[u8],
+) {
     let activity = Activity::new();
     let (up_over, down_over) = (Notify::new(), Notify::new());
     let up = Direction { from: from_client, to: to_upstream, activity: &activity, over: &up_over };
@@ -37,15 +46,15 @@ pub(crate) async fn pipe(mut client: TcpStream, mut upstream: TcpStream, early: 
 }
 
 /// One direction of a tunnel.
-struct Direction<'a> {
-    from: ReadHalf<'a>,
-    to: WriteHalf<'a>,
+struct Direction<'a, From, To> {
+    from: From,
+    to: To,
     activity: &'a Activity,
     /// Told when this direction is over.
     over: &'a Notify,
 }
 
-impl Direction<'_> {
+impl<From: Source, To: AsyncWrite + Unpin> Direction<'_, From, To> {
     async fn run(mut self, early: &[u8], other_over: &Notify) {
         if self.carry(early).await.is_err() {
             tokio::select! {
@@ -152,7 +161,7 @@ mod tests {
     /// The client's end, the server's end, and the tunnel between them.
     async fn tunnel(early: &'static [u8]) -> (TcpStream, TcpStream, JoinHandle<()>) {
         let ((client, near), (far, server)) = (socket_pair().await, socket_pair().await);
-        (client, server, tokio::spawn(pipe(near, far, early)))
+        (client, server, tokio::spawn(pipe(Client::Tcp(near), far, early)))
     }
 
     async fn read_all(stream: &mut TcpStream) -> Vec<u8> {

@@ -3,15 +3,16 @@
 //! The command controls how many connections there are and how long they rest. No more than
 //! [`limits::CLIENTS`] are served at once; the task sees each of them end. When the task ends they all end.
 
-use crate::gate::{Gate, NoUpstream, Upstream};
+use crate::client::{Client, Watched};
+use crate::gate::Gate;
 use crate::pipe::pipe;
 use crate::{http, limits, socks};
 use palisade_policy::Endpoint;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -20,13 +21,13 @@ use tokio::time::sleep;
 pub(crate) enum Entrance {
     Http,
     Socks,
-    /// Nothing: whoever connects is connected to this endpoint.
-    Direct(Endpoint),
+    /// Nothing: whoever connects to this address inside is connected to the endpoint.
+    Direct(Endpoint, IpAddr),
 }
 
 /// Serves until `stop` ends, and then ends every connection before it returns.
 pub(crate) async fn serve(
-    listeners: Vec<(Entrance, TcpListener)>,
+    listeners: Vec<(Entrance, Watched)>,
     gate: Arc<Gate>,
     stop: impl Future<Output = ()>,
 ) {
@@ -58,44 +59,36 @@ pub(crate) async fn serve(
     connections.shutdown().await;
 }
 
-async fn serve_client(entrance: Entrance, stream: TcpStream, gate: Arc<Gate>) {
-    if let Err(error) = stream.set_nodelay(true) {
+async fn serve_client(entrance: Entrance, stream: Client, gate: Arc<Gate>) {
+    if let Err(error) = stream.send_at_once() {
         tracing::debug!(%error, "a client was gone before it was served");
         return;
     }
     match entrance {
         Entrance::Http => http::serve(stream, gate).await,
         Entrance::Socks => socks::serve(stream, &gate).await,
-        Entrance::Direct(endpoint) => match open_direct(&stream, &endpoint, &gate).await {
+        Entrance::Direct(endpoint, address) => match gate.open_direct(&endpoint, address).await {
             Ok(upstream) => pipe(stream, upstream.stream, &[]).await,
             Err(error) => tracing::debug!(error = error.text(), "a direct connection was not made"),
         },
     }
 }
 
-async fn open_direct(stream: &TcpStream, endpoint: &Endpoint, gate: &Gate) -> Result<Upstream, NoUpstream> {
-    let address = stream.local_addr().map_err(|error| NoUpstream::Dial(endpoint.clone(), error))?;
-    gate.open_direct(endpoint, address.ip()).await
-}
-
 /// The next connection on any listener. `turn` is whose turn it is to be asked first.
-async fn next_client(
-    listeners: &[(Entrance, TcpListener)],
-    turn: &mut usize,
-) -> io::Result<(Entrance, TcpStream)> {
+async fn next_client(listeners: &[(Entrance, Watched)], turn: &mut usize) -> io::Result<(Entrance, Client)> {
     poll_fn(|cx| poll_client(listeners, turn, cx)).await
 }
 
 fn poll_client(
-    listeners: &[(Entrance, TcpListener)],
+    listeners: &[(Entrance, Watched)],
     turn: &mut usize,
     cx: &mut Context<'_>,
-) -> Poll<io::Result<(Entrance, TcpStream)>> {
+) -> Poll<io::Result<(Entrance, Client)>> {
     for step in 0..listeners.len() {
         let at = turn.wrapping_add(step) % listeners.len();
         if let Poll::Ready(accepted) = listeners[at].1.poll_accept(cx) {
             *turn = at + 1;
-            return Poll::Ready(accepted.map(|(stream, _)| (listeners[at].0.clone(), stream)));
+            return Poll::Ready(accepted.map(|stream| (listeners[at].0.clone(), stream)));
         }
     }
     Poll::Pending

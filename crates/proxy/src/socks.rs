@@ -6,6 +6,7 @@
 
 mod codec;
 
+use crate::client::Client;
 use crate::gate::{Gate, NoUpstream};
 use crate::limits;
 use crate::pipe::pipe;
@@ -13,11 +14,10 @@ use codec::{Handshake, Reply, Step, Target};
 use palisade_policy::ViolationKind;
 use std::io;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// Serves one connection until it ends.
-pub(crate) async fn serve(mut client: TcpStream, gate: &Gate) {
+pub(crate) async fn serve(mut client: Client, gate: &Gate) {
     let asked = timeout(limits::HANDSHAKE_TIME, shake_hands(&mut client)).await;
     let (target, early) = match asked {
         Ok(Ok(Some(asked))) => asked,
@@ -40,7 +40,7 @@ pub(crate) async fn serve(mut client: TcpStream, gate: &Gate) {
 }
 
 /// What the client asks for and what it sent already behind that; nothing when it was turned away.
-async fn shake_hands(client: &mut TcpStream) -> io::Result<Option<(Target, Vec<u8>)>> {
+async fn shake_hands(client: &mut Client) -> io::Result<Option<(Target, Vec<u8>)>> {
     let mut handshake = Handshake::default();
     let mut buffer = [0; 512];
     loop {
@@ -56,7 +56,7 @@ async fn shake_hands(client: &mut TcpStream) -> io::Result<Option<(Target, Vec<u
     }
 }
 
-async fn refuse(client: &mut TcpStream, error: &NoUpstream) {
+async fn refuse(client: &mut Client, error: &NoUpstream) {
     tracing::debug!(error = error.text(), "a SOCKS client's wish was not granted");
     // A client that is gone already does not hear it.
     let _ = client.write_all(&reply_to(error).bytes()).await;

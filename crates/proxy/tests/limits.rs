@@ -19,9 +19,11 @@ fn start() -> (Proxy, SocketAddr, SocketAddr) {
     let pattern = HostPattern::parse("127.0.0.1").expect("a pattern");
     let allowed = vec![HostRule { pattern, origin: Origin::flag("--test", "127.0.0.1") }];
     let network = IndexedNetwork::new(NetworkPolicy { allowed, ..NetworkPolicy::default() });
-    let listeners = Listeners { http: bind(), socks: bind(), direct: Vec::new() };
-    let http = listeners.http.local_addr().expect("bound");
-    let socks = listeners.socks.local_addr().expect("bound");
+    let (http_listener, socks_listener) = (bind(), bind());
+    let http = http_listener.local_addr().expect("bound");
+    let socks = socks_listener.local_addr().expect("bound");
+    let listeners =
+        Listeners { http: http_listener.into(), socks: socks_listener.into(), direct: Vec::new() };
     (
         Proxy::start(listeners, watch::channel(Arc::new(network)).1, Arc::new(Lookup::system()))
             .expect("a proxy"),

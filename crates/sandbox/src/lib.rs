@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod bridge;
 mod cover;
 mod environment;
 mod error;
@@ -50,7 +51,7 @@ pub use outcome::{Captured, Outcome, Report};
 pub use outside::UnsandboxedReason;
 pub use palisade_bwrap::linux::{Entry, LaunchError, duplicate_inherited, entry};
 pub use prepared::Prepared;
-pub use probe::{Cause, Probe, probe};
+pub use probe::{Cause, Probe, ProbedBridge, probe};
 pub use process::Process;
 pub use profile::Backend;
 pub use report::plain;

@@ -1,5 +1,6 @@
 //! What one launch is made from, besides the command itself.
 
+use crate::bridge::{Bridging, within};
 use crate::environment::{self, Scene};
 use crate::error::{Error, system};
 use crate::listen::Listen;
@@ -40,6 +41,7 @@ impl Plan {
         request: &Request,
         resolved: &Resolved,
         temporary: &CommandDirectory,
+        bridge: &Bridging,
     ) -> Result<Self, Error> {
         let confinement = &resolved.confinement;
         let listen = Listen::choose(&policy.network);
@@ -63,11 +65,16 @@ impl Plan {
             proc_read_only: &guards.read_only,
             proc_hidden: &guards.hidden,
             root_links: &root_links,
+            within: bridge.is_socat().then(within),
             variables: if shared.entry.is_some() { &[] } else { &variables },
         };
-        let most = if can_attach() { MOST_BY_BUBBLEWRAP } else { usize::MAX };
+        let can_attach = bridge.can_enter() && can_attach();
+        let most = if can_attach { MOST_BY_BUBBLEWRAP } else { usize::MAX };
         let expected = expected(&mounts)?;
         let (mounts, attached) = mounts.split(most);
+        if let (false, Some(step)) = (can_attach, attached.steps().first()) {
+            return Err(unheld(confinement, step.path()));
+        }
         if attached.steps().len() > MOST_ATTACHED {
             return Err(too_many(confinement, &format!("{} mounts", attached.steps().len())));
         }
@@ -110,6 +117,18 @@ fn root_links(files: &FileSets) -> Result<Vec<(AbsPath, Vec<u8>)>, Error> {
     }
     links.sort();
     Ok(links)
+}
+
+/// The error for a link that only mounts from outside could hold, where nothing can be mounted from outside.
+fn unheld(confinement: &Confinement, link: &AbsPath) -> Error {
+    let rule = confinement.links.get(link).map_or_else(|| link.to_string(), Origin::to_string);
+    Error::Unenforceable {
+        rule,
+        reason: format!(
+            "the command could replace the symbolic link {link} on the way, which nothing can hold here, since the \
+             sandbox's namespaces cannot be entered from outside; put what it leads to in its place"
+        ),
+    }
 }
 
 /// The error for a plan that is too long, laid to the rule that names most paths.

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::outside::{Outside, Start, UnsandboxedReason};
 use crate::process::{Process, Standing, Walls};
 use crate::request::{Request, program_and_argv};
-use crate::scratch::CommandDirectory;
+use crate::scratch::{CommandDirectory, SocketDirectory};
 use crate::shared::Shared;
 use crate::streams::Pipes;
 use nix::unistd::Pid;
@@ -29,6 +29,7 @@ pub(crate) struct Inside {
     pub(crate) walls: Walls,
     pub(crate) covers: Covers,
     pub(crate) temporary: CommandDirectory,
+    pub(crate) sockets: Option<SocketDirectory>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) output: [Option<PipeReader>; 2],
     pub(crate) warnings: Vec<String>,
@@ -73,8 +74,8 @@ impl From<Inside> for Prepared {
 
 impl Inside {
     fn start(self) -> Result<Process, Error> {
-        let Inside { held, walls, covers, temporary, shared, output, warnings } = self;
-        let standing = Standing { running: held.release()?, covers, temporary, shared };
+        let Inside { held, walls, covers, temporary, sockets, shared, output, warnings } = self;
+        let standing = Standing { running: held.release()?, covers, temporary, sockets, shared };
         Process::inside(standing, walls, output, warnings)
     }
 }

@@ -8,18 +8,22 @@ mod cause;
 
 pub use cause::Cause;
 
+use crate::bridge::{Bridging, find_socat, within};
 use crate::scratch::{Scratch, ScratchError};
 use cause::Facts;
 use palisade_bwrap::filter::{Arch, Filter, FilterError, program};
 use palisade_bwrap::linux::{
-    Build, Ended, LaunchError, Program, ProgramError, Start, Warden, proc_guards, start,
+    Bridge, Build, Ended, LaunchError, Program, ProgramError, Socat, Start, Warden, proc_guards, start,
 };
 use palisade_bwrap::{Mounts, Setting, arguments};
 use palisade_policy::{AbsPath, Confinement, FileSets, NetworkPolicy, Policy};
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Stdio;
+
+/// Where the probe listens, which it could not without a network namespace of its own.
+const LISTEN: [SocketAddr; 1] = [SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1)];
 
 /// What a probe found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +32,17 @@ pub struct Probe {
     pub cause: Option<Cause>,
     /// The bubblewrap that was found, and what it says its version is.
     pub bubblewrap: Option<(AbsPath, String)>,
+    /// How connections come out of the sandbox, where it runs.
+    pub bridge: Option<ProbedBridge>,
+}
+
+/// How connections come out of a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProbedBridge {
+    /// By listeners made in its network namespace from outside.
+    Namespaces,
+    /// By a socat inside, this one, to sockets of the host.
+    Socat(AbsPath),
 }
 
 impl Probe {
@@ -37,24 +52,44 @@ impl Probe {
     }
 }
 
-/// Runs the launch with a command that does nothing. Blocks for some milliseconds; may be called from any thread.
-pub fn probe() -> Probe {
-    let bwrap = match find_bubblewrap(&Policy::default(), &[]) {
+/// Runs the launch with a command that does nothing, with the programs that `policy` names. Blocks for some
+/// milliseconds; may be called from any thread.
+pub fn probe(policy: &Policy) -> Probe {
+    let bwrap = match find_bubblewrap(policy, &[]) {
         Ok(bwrap) => bwrap,
-        Err(cause) => return Probe { cause: Some(cause), bubblewrap: None },
+        Err(cause) => return Probe { cause: Some(cause), bubblewrap: None, bridge: None },
     };
     let version = version_of(&bwrap);
-    let cause = attempt(&bwrap, &version).err();
-    Probe { cause, bubblewrap: Some((bwrap.path().clone(), version)) }
+    let (cause, bridge) = match cross(policy, &bwrap, &version) {
+        Ok(bridge) => (None, Some(bridge)),
+        Err(cause) => (Some(cause), None),
+    };
+    Probe { cause, bubblewrap: Some((bwrap.path().clone(), version)), bridge }
+}
+
+/// Tries the bridge that the policy names, or else each.
+fn cross(policy: &Policy, bwrap: &Program, version: &str) -> Result<ProbedBridge, Cause> {
+    let reason = match Bridging::named(policy, &[])? {
+        Bridging::Socat { socat, .. } => return cross_by(&socat, bwrap, version),
+        Bridging::Unavailable(cause) => return Err(cause),
+        Bridging::Namespaces => match attempt(bwrap, version, None) {
+            Err(Cause::Unreachable(reason)) => reason,
+            attempted => return attempted.map(|()| ProbedBridge::Namespaces),
+        },
+    };
+    let socat = find_socat(policy, &[]).map_err(|missing| Cause::unreachable(&reason, missing))?;
+    cross_by(&socat, bwrap, version)
+}
+
+fn cross_by(socat: &Socat, bwrap: &Program, version: &str) -> Result<ProbedBridge, Cause> {
+    attempt(bwrap, version, Some(socat))?;
+    Ok(ProbedBridge::Socat(socat.path().clone()))
 }
 
 /// The bubblewrap to use: the one that an administrator names, or else the one on `PATH`; where only root can write and
 /// no command of these rules and roots can.
 pub(crate) fn find_bubblewrap(policy: &Policy, roots: &[AbsPath]) -> Result<Program, Cause> {
-    let is_writable = |path: &AbsPath| {
-        roots.iter().any(|root| root.covers(path))
-            || policy.files.allow_write.iter().any(|rule| rule.pattern.covers(path).is_some())
-    };
+    let is_writable = |path: &AbsPath| is_writable_in(policy, roots, path);
     if let Some(rule) = &policy.bwrap {
         return Program::at(&rule.path, is_writable).map_err(|error| match &error {
             ProgramError::Shortage { error: system, .. } => {
@@ -73,6 +108,12 @@ pub(crate) fn find_bubblewrap(policy: &Policy, roots: &[AbsPath]) -> Result<Prog
     })
 }
 
+/// Whether a command of these rules and roots may write `path`.
+pub(crate) fn is_writable_in(policy: &Policy, roots: &[AbsPath], path: &AbsPath) -> bool {
+    roots.iter().any(|root| root.covers(path))
+        || policy.files.allow_write.iter().any(|rule| rule.pattern.covers(path).is_some())
+}
+
 /// The seccomp program for this machine.
 pub(crate) fn filter(unix_sockets: bool) -> Result<Vec<u8>, Cause> {
     let make = || program(&Filter { unix_sockets }, Arch::native()?);
@@ -82,7 +123,7 @@ pub(crate) fn filter(unix_sockets: bool) -> Result<Vec<u8>, Cause> {
     })
 }
 
-fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
+fn attempt(bwrap: &Program, version: &str, socat: Option<&Socat>) -> Result<(), Cause> {
     let filter = filter(false)?;
     let scratch =
         Scratch::create().map_err(|error| Cause::of_scratch(&error).unwrap_or_else(|| unmade(&error)))?;
@@ -102,12 +143,15 @@ fn attempt(bwrap: &Program, version: &str) -> Result<(), Cause> {
         proc_read_only: &guards.read_only,
         proc_hidden: &guards.hidden,
         root_links: &[],
+        within: socat.map(|_| within()),
         variables: &[],
     };
     let planned = arguments(&Mounts::plan(&confinement), &setting);
     let arguments = planned.map_err(|error| Cause::Other(error.to_string()))?;
     let (mut said, stderr) = std::io::pipe().map_err(refused)?;
-    let ended = run(bwrap, &arguments, &filter, stderr.into());
+    let sockets = scratch.socket_directory().map_err(|error| unmade(&error))?;
+    let bridge = socat.map(|socat| Bridge { socat, sockets: sockets.path(), listen: &LISTEN });
+    let ended = run(bwrap, bridge, &arguments, &filter, stderr.into());
     let mut text = Vec::new();
     if matches!(ended, Ok(Ended::Exit(0))) {
         return Ok(());
@@ -127,20 +171,26 @@ fn unmade(error: &ScratchError) -> Cause {
     }
 }
 
-fn run(bwrap: &Program, arguments: &[Vec<u8>], filter: &[u8], stderr: Stdio) -> Result<Ended, LaunchError> {
+fn run(
+    bwrap: &Program,
+    bridge: Option<Bridge<'_>>,
+    arguments: &[Vec<u8>],
+    filter: &[u8],
+    stderr: Stdio,
+) -> Result<Ended, LaunchError> {
     let failed = |doing| move |error| LaunchError::System { doing, error };
     let warden = Warden::start().map_err(failed("starting the warden"))?;
     let started = start(Start {
         bwrap,
         warden: &warden,
+        bridge,
         entry: None,
         program: "/bin/sh".into(),
         argv: ["sh", "-c", ":"].map(Into::into).into(),
         stdio: [Stdio::null(), Stdio::null(), stderr],
     })?;
-    let listen = [SocketAddr::from((Ipv4Addr::LOCALHOST, 1))];
     let held =
-        started.build(Build { arguments, attachments: None, filter, variables: &[], listen: &listen })?;
+        started.build(Build { arguments, attachments: None, filter, variables: &[], listen: &LISTEN })?;
     let ended = held.release()?.finish();
     ended.map_err(failed("waiting for the probe"))
 }

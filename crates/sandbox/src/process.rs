@@ -5,7 +5,7 @@ use crate::error::{Error, system};
 use crate::outcome::{Captured, Outcome, Report};
 use crate::outside::{Outside, UnsandboxedReason};
 use crate::report::{self, Ignored, Neutraliser};
-use crate::scratch::CommandDirectory;
+use crate::scratch::{CommandDirectory, SocketDirectory};
 use crate::shared::Shared;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
@@ -54,11 +54,12 @@ pub(crate) struct Standing {
     pub(crate) running: Running,
     pub(crate) covers: Covers,
     pub(crate) temporary: CommandDirectory,
+    pub(crate) sockets: Option<SocketDirectory>,
     pub(crate) shared: Arc<Shared>,
 }
 
 enum State {
-    Running(Standing),
+    Running(Box<Standing>),
     Outside(Outside),
     /// The command has ended; what it left is being cleared away.
     Ending(JoinHandle<std::io::Result<Ended>>),
@@ -74,7 +75,7 @@ impl Process {
         output: [Option<PipeReader>; 2],
         warnings: Vec<String>,
     ) -> Result<Self, Error> {
-        let (state, output) = (State::Running(standing), read_both(output)?);
+        let (state, output) = (State::Running(Box::new(standing)), read_both(output)?);
         Ok(Process { state, output, walls: Ok(walls), warnings })
     }
 
@@ -165,7 +166,7 @@ impl Process {
             readable(outside.ended()).await.map_err(system("watching the command"))?;
         }
         self.state = match std::mem::replace(&mut self.state, State::Ended) {
-            State::Running(standing) => clear_away(standing),
+            State::Running(standing) => clear_away(*standing),
             State::Outside(outside) => State::Closing(outside.finish()),
             other => other,
         };
@@ -212,8 +213,9 @@ impl Process {
 /// Removes what a dead command stood on: at once when it left nothing there, elsewhere when there may be a million
 /// files to remove.
 fn clear_away(standing: Standing) -> State {
-    let Standing { running, covers, temporary, shared } = standing;
+    let Standing { running, covers, temporary, sockets, shared } = standing;
     let ended = running.finish();
+    drop(sockets);
     match temporary.remove_if_empty() {
         None if covers.is_empty() => {
             State::Closing(ended.map_err(system("ending the sandbox")).and_then(status_of))

@@ -52,11 +52,19 @@ pub(crate) struct Resolved {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Resolves `policy` for one command.
-pub(crate) fn resolve(policy: &Policy, places: &Places, owner: &Owner) -> Result<Resolved, Error> {
+/// Resolves `policy` for one command, from which the sockets of bridges must be hidden or need not be.
+pub(crate) fn resolve(
+    policy: &Policy,
+    places: &Places,
+    owner: &Owner,
+    hides_sockets: bool,
+) -> Result<Resolved, Error> {
     let mut resolver = Resolver::default();
-    let files =
+    let mut files =
         if policy.files_disabled { FileSets::default() } else { resolver.files(policy, places, owner)? };
+    if hides_sockets && !policy.files_disabled {
+        resolver.hide_sockets(&mut files)?;
+    }
     Ok(Resolved {
         confinement: Confinement {
             files,
@@ -159,19 +167,34 @@ impl Resolver {
     fn own_denies(&mut self, files: &mut FileSets) -> Result<(), Error> {
         for path in [Scratch::private(), Covers::registry()] {
             if files.judge(Access::Write, path).effect == Effect::Allow {
-                std::fs::DirBuilder::new()
-                    .mode(0o700)
-                    .recursive(true)
-                    .create(path.as_path())
-                    .map_err(|error| Error::Path { path: path.clone(), error })?;
-                // Should another process remove it just now: whoever launches the command makes it again.
-                let real = Real::of(path)?.path;
-                self.nodes.insert(real.clone(), Node::Directory);
-                files.deny_write.push(literal(real, Origin::builtin("protected", &path.to_string())));
+                let own = self.own(path)?;
+                files.deny_write.push(own);
                 self.binds_registry |= path == Covers::registry();
             }
         }
         Ok(())
+    }
+
+    /// The sockets that bridges lead to lie among the masks. Whoever could connect to one would ask another command's
+    /// proxy, so nothing reopens them.
+    fn hide_sockets(&mut self, files: &mut FileSets) -> Result<(), Error> {
+        let own = self.own(Scratch::private())?;
+        files.allow_read.retain(|allow| !own.pattern.as_literal().covers(allow.pattern.as_literal()));
+        files.deny_read.push(own);
+        Ok(())
+    }
+
+    /// The rule for a directory of Palisade's own, which exists from now on.
+    fn own(&mut self, path: &AbsPath) -> Result<FileRule, Error> {
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .recursive(true)
+            .create(path.as_path())
+            .map_err(|error| Error::Path { path: path.clone(), error })?;
+        // Should another process remove it just now: whoever launches the command makes it again.
+        let real = Real::of(path)?.path;
+        self.nodes.insert(real.clone(), Node::Directory);
+        Ok(literal(real, Origin::builtin("protected", &path.to_string())))
     }
 
     fn read_denies(&mut self, rules: &[FileRule]) -> Result<Vec<FileRule>, Error> {

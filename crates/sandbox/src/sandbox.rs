@@ -1,5 +1,6 @@
 //! The facade: a [`Sandbox`] runs commands, each in its own bubblewrap with its own proxy.
 
+use crate::bridge::Bridging;
 use crate::cover::{CoverError, Covers};
 use crate::error::{Error, system};
 use crate::launcher::Launcher;
@@ -15,15 +16,16 @@ use crate::profile::{self, Backend};
 use crate::report::Ignored;
 use crate::request::{Request, program_and_argv};
 use crate::resolve::{Places, Resolved, resolve};
-use crate::scratch::{CommandDirectory, Scratch, Substitute};
+use crate::scratch::{CommandDirectory, Scratch, SocketDirectory, Substitute};
 use crate::shared::Shared;
 use crate::streams::{Pipes, refuse_ways_around};
-use palisade_bwrap::linux::{Build, Entry, Expected, Held, LaunchError, Start, Started, start};
+use palisade_bwrap::linux::{
+    Bridge, Build, Entry, Expected, Held, LaunchError, Listener, Start, Started, start,
+};
 use palisade_policy::{AbsPath, Access, Confinement, Effect, Policy};
-use palisade_proxy::{Listeners, Proxy};
+use palisade_proxy::{Direct, Listeners, Proxy};
 use std::ffi::OsString;
 use std::io;
-use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -32,6 +34,9 @@ use std::sync::mpsc::Receiver;
 
 /// How often a command's paths may change under the resolver before it gives up.
 const MOST_RESOLVES: usize = 8;
+
+/// A bubblewrap that comes up.
+type Starting = Receiver<Result<Started, LaunchError>>;
 
 /// What a [`Sandbox`] is made from.
 #[derive(Debug, Default)]
@@ -88,7 +93,13 @@ impl Sandbox {
         if let Some(reason) = request.outside.clone() {
             return Ok(Prepared::outside(request, reason, self.shared.policy()));
         }
-        match self.prepare_inside(&request).await {
+        let prepared = match self.prepare_inside(&request).await {
+            Err(Error::Launch(LaunchError::Namespaces(_))) if !self.shared.bridge().can_enter() => {
+                self.prepare_inside(&request).await
+            }
+            prepared => prepared,
+        };
+        match prepared {
             Err(Error::Unavailable(cause)) if !self.shared.policy().fail_if_unavailable => {
                 tracing::warn!("the command runs without the sandbox, which cannot run here: {cause}");
                 let reason = UnsandboxedReason::Unavailable(cause);
@@ -101,16 +112,20 @@ impl Sandbox {
     async fn prepare_inside(&self, request: &Request) -> Result<Prepared, Error> {
         let policy = self.shared.policy();
         let (root, working_directory) = request.directories()?;
-        self.shared.refuse_writable_bubblewrap(&root, &policy)?;
+        let bridge = self.shared.bridge();
+        if let Bridging::Unavailable(cause) = &bridge {
+            return Err(cause.clone().into());
+        }
+        self.shared.refuse_writable_programs(&root, &policy)?;
         let (program, argv) = program_and_argv(request, &working_directory, &root, &policy.files)?;
         let shell = AbsPath::new(program.as_bytes()).ok().filter(|_| request.by_shell());
         refuse_ways_around(request.streams, self.shared.entry.is_some())?;
         let pipes = Pipes::make(request.streams)?;
-        let started = self.start(program, argv, pipes.inner, policy.network.unix_sockets)?;
+        let (started, sockets) = self.start(program, argv, pipes.inner, &policy, &bridge)?;
 
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        let (resolved, covers) = self.resolve_and_cover(&policy, &places)?;
+        let (resolved, covers) = self.resolve_and_cover(&policy, &places, &bridge)?;
         for warning in &resolved.warnings {
             tracing::warn!("{warning}");
         }
@@ -118,12 +133,18 @@ impl Sandbox {
         if self.shared.entry.is_some() {
             needed::refuse_hidden(&resolved.confinement.files, shell.as_ref())?;
         }
-        let mut plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary)?;
+        let mut plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary, &bridge)?;
         let substitutes = std::mem::take(&mut plan.substitutes);
         let Resolved { confinement, warnings, .. } = resolved;
         let expected = (!confinement.files_disabled).then(|| std::mem::take(&mut plan.expected));
         let (mut held, listen) = match self.build(started, plan).await? {
             Ok(built) => built,
+            Err(LaunchError::Namespaces(error))
+                if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) =>
+            {
+                self.shared.stop_entering(&error.to_string())?;
+                return Err(Error::Launch(LaunchError::Namespaces(error)));
+            }
             Err(error) => return Err(self.explain(error).await),
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
@@ -135,7 +156,7 @@ impl Sandbox {
         let shared = Arc::clone(&self.shared);
         let ignored = Ignored::of(&policy.ignore_violations, &request.command);
         let (walls, output) = (Walls { proxy, confinement, ignored }, pipes.outer);
-        Ok(Inside { held, walls, covers, temporary, shared, output, warnings }.into())
+        Ok(Inside { held, walls, covers, temporary, sockets, shared, output, warnings }.into())
     }
 
     /// The policy resolved for `request` as it would be now: every path of a rule real, what Palisade protects of
@@ -150,7 +171,8 @@ impl Sandbox {
         let (resolved, temporary) = self.resolve_for_show(&policy, request)?;
         match backend {
             Backend::Bubblewrap => {
-                let plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary)?;
+                let bridge = self.shared.bridge();
+                let plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary, &bridge)?;
                 Ok(profile::bubblewrap(&plan))
             }
             Backend::Seatbelt => profile::seatbelt(&resolved.confinement),
@@ -165,7 +187,8 @@ impl Sandbox {
         let (root, working_directory) = request.directories()?;
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        Ok((resolve(policy, &places, &self.shared.owner)?, temporary))
+        let hides_sockets = self.shared.bridge().hides_sockets(policy);
+        Ok((resolve(policy, &places, &self.shared.owner, hides_sockets)?, temporary))
     }
 
     /// Has bubblewrap come up while the rest of the work is done. Unless it is built upon, it ends.
@@ -174,8 +197,19 @@ impl Sandbox {
         program: OsString,
         argv: Vec<OsString>,
         stdio: [Stdio; 3],
-        unix_sockets: bool,
-    ) -> Result<Receiver<Result<Started, LaunchError>>, Error> {
+        policy: &Policy,
+        bridge: &Bridging,
+    ) -> Result<(Starting, Option<SocketDirectory>), Error> {
+        let unix_sockets = policy.network.unix_sockets;
+        let (socat, sockets) = match bridge {
+            Bridging::Socat { socat, .. } => {
+                (Some(Arc::clone(socat)), Some(self.shared.scratch.socket_directory()?))
+            }
+            Bridging::Namespaces | Bridging::Unavailable(_) => (None, None),
+        };
+        let crossing = socat.zip(sockets.as_ref().map(|sockets| sockets.path().clone()));
+        let crossing =
+            crossing.map(|(socat, path)| (socat, path, Listen::choose(&policy.network).addresses()));
         let bwrap = Arc::clone(self.shared.bubblewrap()?);
         let shared = Arc::clone(&self.shared);
         let started = self.shared.launcher.begin(move || {
@@ -183,18 +217,20 @@ impl Sandbox {
                 .warden()
                 .map_err(|error| LaunchError::System { doing: "starting the warden", error })?;
             let entry = shared.entry.as_ref();
-            start(Start { bwrap: &bwrap, warden, entry, program, argv, stdio })
+            let bridge = crossing.as_ref();
+            let bridge = bridge.map(|(socat, sockets, listen)| Bridge { socat, sockets, listen });
+            start(Start { bwrap: &bwrap, warden, bridge, entry, program, argv, stdio })
         });
         let shared = Arc::clone(&self.shared);
         self.shared.launcher.later(move || {
             let _ = shared.filter(unix_sockets);
         });
-        Ok(started)
+        Ok((started, sockets))
     }
 
     async fn build(
         &self,
-        started: Receiver<Result<Started, LaunchError>>,
+        started: Starting,
         plan: Plan,
     ) -> Result<Result<(Held, Listen), LaunchError>, Error> {
         let shared = Arc::clone(&self.shared);
@@ -229,7 +265,8 @@ impl Sandbox {
         if matches!(error, Changed(_) | Mount { .. } | TooManyWords(_)) {
             return Error::Launch(error);
         }
-        let answer = tokio::task::spawn_blocking(probe).await;
+        let policy = self.shared.policy();
+        let answer = tokio::task::spawn_blocking(move || probe(&policy)).await;
         match answer.ok().and_then(|probe| probe.cause) {
             Some(cause) => cause.into(),
             None => Error::Launch(error),
@@ -237,11 +274,16 @@ impl Sandbox {
     }
 
     /// A missing path that comes to exist between the look and the cover is looked at again.
-    fn resolve_and_cover(&self, policy: &Policy, places: &Places) -> Result<(Resolved, Covers), Error> {
+    fn resolve_and_cover(
+        &self,
+        policy: &Policy,
+        places: &Places,
+        bridge: &Bridging,
+    ) -> Result<(Resolved, Covers), Error> {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let resolved = resolve(policy, places, &self.shared.owner)?;
+            let resolved = resolve(policy, places, &self.shared.owner, bridge.hides_sockets(policy))?;
             match Covers::hold(&resolved.wanted, resolved.binds_registry) {
                 Err(CoverError::Exists(_)) if attempts < MOST_RESOLVES => {}
                 covers => return Ok((resolved, covers?)),
@@ -249,13 +291,21 @@ impl Sandbox {
         }
     }
 
-    fn start_proxy(&self, listeners: Vec<Option<TcpListener>>, listen: Listen) -> Result<Proxy, Error> {
+    fn start_proxy(&self, listeners: Vec<Option<Listener>>, listen: Listen) -> Result<Proxy, Error> {
         let missing = || system("listening in the sandbox")(io::Error::other("no IPv4 loopback interface"));
-        let mut listeners = listeners.into_iter();
+        let mut listeners = listeners.into_iter().map(|listener| {
+            listener.map(|listener| match listener {
+                Listener::Tcp(listener) => palisade_proxy::Listener::Tcp(listener),
+                Listener::Unix(listener) => palisade_proxy::Listener::Unix(listener),
+            })
+        });
         let http = listeners.next().flatten().ok_or_else(missing)?;
         let socks = listeners.next().flatten().ok_or_else(missing)?;
         let direct = listen.direct.into_iter().zip(listeners);
-        let direct = direct.filter_map(|((endpoint, _), listener)| Some((endpoint, listener?))).collect();
+        let direct = direct.filter_map(|((endpoint, address), listener)| {
+            Some(Direct { endpoint, address: address.ip(), listener: listener? })
+        });
+        let direct = direct.collect();
         let listeners = Listeners { http, socks, direct };
         Proxy::start(listeners, self.shared.network(), Arc::clone(&self.shared.lookup))
             .map_err(system("starting the proxy"))

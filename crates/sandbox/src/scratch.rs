@@ -199,11 +199,41 @@ impl Scratch {
         Ok(self.places.masks.child(name))
     }
 
+    /// Makes a fresh directory for the sockets of one command's bridge.
+    pub(crate) fn socket_directory(&self) -> Result<SocketDirectory, ScratchError> {
+        let name = format!("bridge-{}", self.next_command.fetch_add(1, Ordering::Relaxed));
+        self.places.masks.make_directory(&name, Mode::RWXU)?;
+        Ok(SocketDirectory { path: self.places.masks.child(&name), name, places: Arc::clone(&self.places) })
+    }
+
     /// Makes a fresh directory for one command.
     pub(crate) fn command_directory(&self) -> Result<CommandDirectory, ScratchError> {
         let name = self.next_command.fetch_add(1, Ordering::Relaxed).to_string();
         let path = self.places.commands.make_directory(&name)?;
         Ok(CommandDirectory { path, name, places: Arc::clone(&self.places), is_removed: false })
+    }
+}
+
+/// The directory of one bridge's sockets, among the masks: hidden from every command. Removed with its sockets when this
+/// value goes.
+#[derive(Debug)]
+pub(crate) struct SocketDirectory {
+    path: AbsPath,
+    name: String,
+    places: Arc<Places>,
+}
+
+impl SocketDirectory {
+    /// Where it is. The path is short and holds nothing but letters, digits, slashes and hyphens.
+    pub(crate) fn path(&self) -> &AbsPath {
+        &self.path
+    }
+}
+
+impl Drop for SocketDirectory {
+    fn drop(&mut self) {
+        let parent = self.places.masks.directory.as_fd();
+        warn_of_rest(&self.path, remove_tree(parent, self.name.as_bytes(), MOST_STEPS));
     }
 }
 

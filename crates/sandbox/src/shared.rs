@@ -1,5 +1,6 @@
 //! What all commands of one sandbox share: the rules in force, and what is found or made once. It launches nothing.
 
+use crate::bridge::{self, Bridging};
 use crate::error::Error;
 use crate::launcher::Launcher;
 use crate::probe::{self, Cause};
@@ -22,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) owner: Owner,
     pub(crate) entry: Option<Entry>,
     bwrap: Result<Arc<Program>, Cause>,
+    bridge: RwLock<Bridging>,
+    roots: Vec<AbsPath>,
     // These three are made by the launching thread, beside other work.
     filters: Filters,
     guards: OnceLock<io::Result<ProcGuards>>,
@@ -57,6 +60,10 @@ impl Shared {
         if let (Err(cause), true) = (&bwrap, options.policy.fail_if_unavailable) {
             return Err(cause.clone().into());
         }
+        let bridge = match Bridging::named(&options.policy, &roots) {
+            Err(cause) if options.policy.fail_if_unavailable => return Err(cause.into()),
+            bridge => bridge.unwrap_or_else(Bridging::Unavailable),
+        };
         let scratch = Scratch::create().map_err(|error| match Cause::of_scratch(&error) {
             Some(cause) => Error::Unavailable(cause),
             None => Error::Scratch(error),
@@ -67,6 +74,8 @@ impl Shared {
             owner: Owner::of_process(&options.settings_directories)?,
             entry: options.entry,
             bwrap,
+            bridge: RwLock::new(bridge),
+            roots,
             filters: Filters::default(),
             guards: OnceLock::new(),
             scratch,
@@ -90,6 +99,27 @@ impl Shared {
         self.bwrap.as_ref().map_err(|cause| cause.clone().into())
     }
 
+    /// How connections come out of the sandboxes made from now on.
+    pub(crate) fn bridge(&self) -> Bridging {
+        self.bridge.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The sandbox's namespaces could not be entered: from now on nobody tries to, and socat is the bridge, if it can
+    /// be.
+    pub(crate) fn stop_entering(&self, reason: &str) -> Result<(), Error> {
+        let socat = match self.bridge() {
+            Bridging::Socat { socat, .. } => socat,
+            Bridging::Namespaces | Bridging::Unavailable(_) => {
+                let found = bridge::find_socat(&self.policy(), &self.roots);
+                Arc::new(found.map_err(|missing| Error::from(Cause::unreachable(reason, missing)))?)
+            }
+        };
+        tracing::debug!("socat is the bridge from now on: {reason}");
+        let mut bridge = self.bridge.write().unwrap_or_else(PoisonError::into_inner);
+        *bridge = Bridging::Socat { socat, can_enter: false };
+        Ok(())
+    }
+
     /// The rules in force at this moment.
     pub(crate) fn policy(&self) -> Arc<Policy> {
         Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
@@ -111,15 +141,22 @@ impl Shared {
         filter.get_or_init(|| probe::filter(unix_sockets))
     }
 
-    /// The bubblewrap that was found must not lie where this very command, or one before it, could have put it.
-    pub(crate) fn refuse_writable_bubblewrap(&self, root: &AbsPath, policy: &Policy) -> Result<(), Error> {
-        let path = self.bubblewrap()?.path();
-        if !may_be_written(path, root, &policy.files) || policy.files_disabled {
+    /// The programs that were found must not lie where this very command, or one before it, could have put them.
+    pub(crate) fn refuse_writable_programs(&self, root: &AbsPath, policy: &Policy) -> Result<(), Error> {
+        let bubblewrap = self.bubblewrap()?.path();
+        let bridge = self.bridge();
+        let is_writable = |path: &&AbsPath| may_be_written(path, root, &policy.files);
+        let Some(path) = [bubblewrap].into_iter().chain(bridge.paths()).find(is_writable) else {
+            return Ok(());
+        };
+        if policy.files_disabled {
             return Ok(());
         }
+        let what =
+            if path == bubblewrap { "bubblewrap that confines it" } else { "bridge out of its sandbox" };
         Err(Error::Unenforceable {
             rule: format!("a root or allowWrite that holds {path}"),
-            reason: "it would let the command replace the bubblewrap that confines it".into(),
+            reason: format!("it would let the command replace the {what}"),
         })
     }
 }

@@ -76,9 +76,6 @@ impl Options {
             credentials: CredentialOptions::read(sandbox.section("credentials")),
             permissions: PermissionOptions::default(),
         };
-        if options.socat_path.is_some() {
-            sandbox.warn_at_key("socatPath", WarningKind::LeftOut { why: "no socat is needed" });
-        }
         sandbox.finish();
         options
     }

@@ -46,9 +46,8 @@ pub struct Attachments {
 
 /// Makes the mounts in the mount namespace of process `pid`, in which everything else is mounted.
 pub(super) fn attach(pid: u32, attachments: &Attachments) -> Result<(), LaunchError> {
-    let doing = failed("entering the sandbox's mount namespace");
-    let mounts = File::open(format!("/proc/{pid}/ns/mnt")).map_err(&doing)?;
-    let user = sys::owner_of(mounts.as_fd()).map_err(&doing)?;
+    let mounts = File::open(format!("/proc/{pid}/ns/mnt")).map_err(LaunchError::Namespaces)?;
+    let user = sys::owner_of(mounts.as_fd()).map_err(LaunchError::Namespaces)?;
     let submounts = mount_points(pid).map_err(failed("looking at the sandbox's mounts"))?;
     let work = Work {
         user: user.as_fd(),
@@ -81,7 +80,7 @@ fn outcome(progress: Progress, mounts: &Mounts) -> Result<(), LaunchError> {
     let error = || io::Error::from_raw_os_error(progress.errno);
     let step = match progress.step {
         sys::DONE => return Ok(()),
-        sys::ENTERING => return Err(failed("entering the sandbox's mount namespace")(error())),
+        sys::ENTERING => return Err(LaunchError::Namespaces(error())),
         sys::MASKS => return Err(failed("opening what hides files")(error())),
         step => usize::try_from(step).ok().and_then(|step| mounts.steps().get(step)),
     };
@@ -290,7 +289,7 @@ mod tests {
             (1, Errno::ELOOP, "a symbolic link is on the way to /b); run the command again"),
             (0, Errno::ENOENT, "/a is not what it was); run the command again"),
             (1, Errno::ENOSPC, "/b cannot be mounted in the sandbox: No space left"),
-            (sys::ENTERING, Errno::EPERM, "entering the sandbox's mount namespace: Operation not permitted"),
+            (sys::ENTERING, Errno::EPERM, "cannot be entered from outside: Operation not permitted"),
         ] {
             let said = said(step, errno).expect_err("a failure");
             assert!(said.contains(part), "{said}");

@@ -46,8 +46,11 @@ pub enum LaunchError {
     #[error("the files changed while the sandbox was being built ({0}); run the command again")]
     Changed(String),
     /// The sandbox's namespaces cannot be entered from outside.
-    #[error("the sandbox's network namespace cannot be entered from outside: {0}")]
+    #[error("the sandbox's namespaces cannot be entered from outside: {0}")]
     Namespaces(io::Error),
+    /// The bridge of socat does not stand.
+    #[error("the bridge out of the sandbox's network namespace does not stand: {0}")]
+    Bridge(String),
 }
 
 pub(super) fn failed(doing: &'static str) -> impl Fn(io::Error) -> LaunchError {

@@ -16,11 +16,13 @@
 //! than reading an end of file and starting the command.
 
 use super::attach::{Attachments, attach};
+use super::bridge::{self, Bridge};
 use super::channels::{block_pipe, fill, memory_file, send, stream_pair, wait_readable};
 use super::entry::{Entry, command_block, is_variable_name};
 use super::error::{LaunchError, SET_UP_TIME, failed};
-use super::listeners::bind_inside;
+use super::listeners::{Listener, bind_inside};
 use super::program::Program;
+use super::status::Status;
 use super::sys::{self, Signals};
 use super::verify::{self, Expected};
 use super::warden::{Warden, Watch};
@@ -29,10 +31,11 @@ use nix::sys::signal::{Signal, killpg};
 use rustix::process::{Pid, PidfdFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read};
-use std::net::{SocketAddr, TcpListener};
+use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,9 +44,6 @@ use std::time::{Duration, Instant};
 /// Exit status of an entry that could not do its work. The command itself may end with it too.
 pub(super) const ENTRY_FAILED: i32 = 125;
 
-/// The longest line that bubblewrap writes to the status descriptor; its own are about 200 bytes.
-const LONGEST_STATUS: usize = 4096;
-
 /// What bubblewrap is started with.
 #[derive(Debug)]
 pub struct Start<'a> {
@@ -51,6 +51,8 @@ pub struct Start<'a> {
     pub bwrap: &'a Program,
     /// Who ends the sandbox if this process is killed.
     pub warden: &'a Warden,
+    /// How connections come out of the sandbox; by listeners made in it from outside when there is none.
+    pub bridge: Option<Bridge<'a>>,
     /// With an entry: who starts the command; signals to its process group then reach the command alone.
     /// Without: bubblewrap itself starts it, dies of such signals, and has the variables among its arguments.
     pub entry: Option<&'a Entry>,
@@ -76,7 +78,7 @@ pub struct Build<'a> {
     pub filter: &'a [u8],
     /// With an entry: the command's variables.
     pub variables: &'a [(Vec<u8>, Vec<u8>)],
-    /// Where to listen inside the sandbox's network namespace.
+    /// Where to listen inside the sandbox's network namespace; with a bridge, the addresses it was started with.
     pub listen: &'a [SocketAddr],
 }
 
@@ -93,13 +95,22 @@ pub struct Started {
     command: Option<File>,
     program: OsString,
     argv: Vec<OsString>,
+    bridge: Option<Bridged>,
+}
+
+/// What a started bubblewrap has when it is within another one.
+#[derive(Debug)]
+struct Bridged {
+    sockets: Vec<UnixListener>,
+    /// Where the outer one says who its first process is.
+    status: Status,
 }
 
 /// A sandbox that is built and waits: the command has not started.
 #[derive(Debug)]
 pub struct Held {
     running: Running,
-    listeners: Vec<Option<TcpListener>>,
+    listeners: Vec<Option<Listener>>,
     release: OwnedFd,
     /// The number of the descriptor that bubblewrap waits on, there.
     block: i32,
@@ -111,12 +122,13 @@ pub struct Running {
     bwrap: Child,
     /// Turns readable when bubblewrap's outer process has ended, and with it the command.
     handle: OwnedFd,
-    /// The sandbox's first process: when it has ended, nothing is left inside.
+    /// The first process of the sandbox, or with a bridge of the outer one: when it has ended, nothing is left.
     init: OwnedFd,
+    /// The sandbox's first process.
     init_pid: u32,
-    status: File,
-    /// What was read from `status` and not looked at yet.
-    unread: Vec<u8>,
+    status: Status,
+    /// What the outer bubblewrap says, which dies of it when nobody could read that.
+    _outer_status: Option<Status>,
     /// Whether the command has been seen.
     has_started: AtomicBool,
     reaped: bool,
@@ -141,8 +153,8 @@ pub enum Ended {
 /// Call it from a thread that lives as long as the sandbox: the kernel kills the sandbox when the thread ends.
 pub fn start(start: Start<'_>) -> Result<Started, LaunchError> {
     let (release, block) = block_pipe().map_err(failed("making the release pipe"))?;
-    let (status, status_in) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|error| failed("making the status pipe")(error.into()))?;
+    let (status, status_in) = Status::pipe()?;
+    let outer = start.bridge.map(|bridge| Ok((bridge, bridge.bind()?, Status::pipe()?))).transpose()?;
     let (arguments, arguments_in) = stream_pair().map_err(failed("making the arguments' socket"))?;
     let filter = memory_file("palisade-filter")?;
     let command = start.entry.map(|_| memory_file("palisade-command")).transpose()?;
@@ -151,10 +163,15 @@ pub fn start(start: Start<'_>) -> Result<Started, LaunchError> {
         vec![arguments_in.as_raw_fd(), filter.as_raw_fd(), status_in.as_raw_fd(), block.as_raw_fd()];
     let mut bwrap = Command::new(start.bwrap.handle());
     bwrap.arg0("bwrap").env_clear();
+    let bridge = outer.map(|(bridge, sockets, (status, status_in))| {
+        bwrap.args(bridge.words(start.bwrap, status_in.as_raw_fd()));
+        (Bridged { sockets, status }, status_in)
+    });
     for (option, fd) in ["--args", "--seccomp", "--json-status-fd", "--block-fd"].iter().zip(&keep) {
         bwrap.arg(option).arg(fd.to_string());
     }
     bwrap.arg("--");
+    keep.extend(bridge.iter().map(|(_, status_in)| status_in.as_raw_fd()));
     match (start.entry, &command) {
         (Some(entry), Some(command)) => {
             let (file, command) = (entry.file.as_raw_fd(), command.as_raw_fd());
@@ -172,7 +189,7 @@ pub fn start(start: Start<'_>) -> Result<Started, LaunchError> {
     let watch = start.warden.watch_over();
     sys::prepare_child(&mut bwrap, keep, signals, (watch.socket(), watch.launch));
     let child = bwrap.spawn().map_err(failed("starting bubblewrap"))?;
-    let running = Running::adopt(child, File::from(status), watch)?;
+    let running = Running::adopt(child, status, watch)?;
     let block = block.as_raw_fd();
     Ok(Started {
         running,
@@ -183,6 +200,7 @@ pub fn start(start: Start<'_>) -> Result<Started, LaunchError> {
         command,
         program: start.program,
         argv: start.argv,
+        bridge: bridge.map(|(bridge, _)| bridge),
     })
 }
 
@@ -190,17 +208,17 @@ impl Started {
     /// Builds the sandbox up to the point where its command would start. Blocks for a few milliseconds, and
     /// with attachments for some more, depending on their number.
     pub fn build(self, build: Build<'_>) -> Result<Held, LaunchError> {
-        let Started { mut running, release, block, arguments, filter, command, program, argv } = self;
+        let Started { mut running, release, block, arguments, filter, command, program, argv, bridge } = self;
         match command {
             Some(command) => fill(&command, &described(&program, &argv, build.variables)?)?,
             None => refuse_too_many(&argv, build.arguments.len())?,
         }
         fill(&filter, build.filter)?;
         send(arguments, &nul_ended(build.arguments))?;
-        running.init = rustix::process::pidfd_open(running.find_init()?, PidfdFlags::empty())
-            .map_err(|error| failed("opening the sandbox's first process")(error.into()))?;
-        let listeners =
-            bind_inside(running.init_pid, build.listen).map_err(|error| running.why_unreachable(error))?;
+        let listeners = match bridge {
+            None => running.listen(build.listen)?,
+            Some(bridge) => running.cross(bridge, build.listen)?,
+        };
         let held = Held { running, listeners, release, block };
         build.attachments.map_or(Ok(()), |attachments| held.attach(attachments))?;
         Ok(held)
@@ -210,7 +228,7 @@ impl Started {
 impl Held {
     /// The listeners inside the sandbox's network namespace, in the order in which they were asked for; `None`
     /// for an address of a family that is switched off.
-    pub fn take_listeners(&mut self) -> Vec<Option<TcpListener>> {
+    pub fn take_listeners(&mut self) -> Vec<Option<Listener>> {
         std::mem::take(&mut self.listeners)
     }
 
@@ -278,7 +296,7 @@ impl Held {
 }
 
 impl Running {
-    fn adopt(bwrap: Child, status: File, watch: Watch) -> Result<Self, LaunchError> {
+    fn adopt(bwrap: Child, status: Status, watch: Watch) -> Result<Self, LaunchError> {
         let doing = failed("opening bubblewrap's process");
         let pid = Pid::from_child(&bwrap);
         let handle =
@@ -291,63 +309,69 @@ impl Running {
             init,
             init_pid: 0,
             status,
-            unread: Vec::new(),
+            _outer_status: None,
             has_started: AtomicBool::new(false),
             reaped: false,
             _watch: watch,
         })
     }
 
-    /// Reads who the sandbox's first process is. It exists, though perhaps as a zombie, until bubblewrap reaps it.
-    fn find_init(&mut self) -> Result<Pid, LaunchError> {
-        let line = match self.read_status_line(Instant::now() + SET_UP_TIME)? {
-            Some(line) => line,
-            None => {
-                let status = self.reap().map_err(failed("waiting for bubblewrap"))?;
-                return Err(LaunchError::Ended(status.and_then(|status| status.code()).unwrap_or(-1)));
-            }
-        };
-        let pid = number_in(&line, "child-pid");
-        let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| LaunchError::Status(String::from_utf8_lossy(&line).into_owned()))?;
-        self.init_pid = pid.as_raw_nonzero().get().unsigned_abs();
-        Ok(pid)
+    /// Finds the sandbox's first process, and listens inside. The process exists, though perhaps as a zombie, until
+    /// bubblewrap reaps it.
+    fn listen(&mut self, addresses: &[SocketAddr]) -> Result<Vec<Option<Listener>>, LaunchError> {
+        let said = self.status.child_pid()?;
+        self.init_pid = self.unless_ended(said)?;
+        self.init = first_process(self.init_pid)?;
+        let listeners = bind_inside(self.init_pid, addresses);
+        let listeners = listeners.map_err(|error| self.or_ended(LaunchError::Namespaces(error)))?;
+        Ok(listeners.into_iter().map(|listener| listener.map(Listener::Tcp)).collect())
     }
 
-    /// One line of the status descriptor; `None` at its end. What has come behind it is kept for later.
-    fn read_status_line(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, LaunchError> {
-        let mut chunk = [0u8; 512];
-        loop {
-            if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
-                return Ok(Some(self.unread.drain(..=end).collect()));
-            }
-            if self.unread.len() > LONGEST_STATUS {
-                return Err(LaunchError::Status("a line without end".into()));
-            }
-            if !wait_readable(self.status.as_fd(), deadline)
-                .map_err(failed("waiting for bubblewrap's status"))?
-            {
-                return Err(LaunchError::TimedOut);
-            }
-            match self.status.read(&mut chunk) {
-                Ok(0) => return Ok(None),
-                Ok(count) => self.unread.extend_from_slice(&chunk[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed("reading bubblewrap's status")(error)),
-            }
+    /// Finds the first processes of both sandboxes, and waits until the bridge stands.
+    fn cross(
+        &mut self,
+        mut bridge: Bridged,
+        listen: &[SocketAddr],
+    ) -> Result<Vec<Option<Listener>>, LaunchError> {
+        let said = bridge.status.child_pid()?;
+        let outer = self.unless_ended(said)?;
+        self.init = first_process(outer)?;
+        self._outer_status = Some(bridge.status);
+        let said = self.status.child_pid()?;
+        let inner = self.unless_ended(said)?;
+        self.init_pid = bridge::inner_process(outer, inner).map_err(|error| self.or_ended(error))?;
+        let listening = bridge::wait_until_listening(outer, listen, self.handle.as_fd());
+        let listening = listening.map_err(|error| self.or_ended(error))?;
+        let sockets = bridge.sockets.into_iter().zip(listening);
+        Ok(sockets.map(|(socket, listens)| listens.then_some(Listener::Unix(socket))).collect())
+    }
+
+    /// What bubblewrap has said; when that is nothing, it has ended.
+    fn unless_ended(&mut self, said: Option<u32>) -> Result<u32, LaunchError> {
+        if let Some(said) = said {
+            return Ok(said);
         }
+        let status = self.reap().map_err(failed("waiting for bubblewrap"))?;
+        Err(LaunchError::Ended(status.and_then(|status| status.code()).unwrap_or(-1)))
     }
 
-    /// Why the namespaces could not be entered: perhaps they are gone, since bubblewrap could not go on.
-    fn why_unreachable(&self, error: io::Error) -> LaunchError {
+    /// Why something could not be done in the sandbox: perhaps it is gone, since bubblewrap could not go on.
+    fn or_ended(&self, error: LaunchError) -> LaunchError {
+        use LaunchError::{Bridge, Namespaces, System};
         // The namespaces go a moment before their process is seen to have ended, and bubblewrap follows.
-        let wait = if is_of_the_dead(&error) { UNTIL_IT_IS_SEEN } else { Duration::ZERO };
+        let wait = match &error {
+            Namespaces(error) | System { error, .. } if is_of_the_dead(error) => UNTIL_IT_IS_SEEN,
+            // As is what can be known of one that is dead and not yet waited for.
+            Namespaces(error) if error.kind() == io::ErrorKind::PermissionDenied => Duration::from_millis(50),
+            Bridge(_) => Duration::from_secs(1),
+            _ => Duration::ZERO,
+        };
         let has_ended = |process: &OwnedFd, wait| wait_readable(process.as_fd(), Instant::now() + wait);
         match has_ended(&self.init, wait)
             .and_then(|ended| Ok(ended && has_ended(&self.handle, UNTIL_IT_IS_SEEN)?))
         {
             Ok(true) => LaunchError::Ended(self.exit_code()),
-            _ => LaunchError::Namespaces(error),
+            _ => error,
         }
     }
 
@@ -453,9 +477,8 @@ impl Running {
         if let Some(signal) = status.and_then(|status| status.signal()) {
             return Ok(Ended::Killed(signal));
         }
-        let mut rest = std::mem::take(&mut self.unread);
-        (&self.status).take(LONGEST_STATUS as u64).read_to_end(&mut rest)?;
-        let reported = number_in(&rest, "exit-code").and_then(|code| u8::try_from(code).ok());
+        let rest = self.status.read_rest()?;
+        let reported = super::status::number_in(&rest, "exit-code").and_then(|code| u8::try_from(code).ok());
         let code = reported.or_else(|| killed_unreported(status?.code()?));
         Ok(code.map_or(Ended::Unknown, Ended::Exit))
     }
@@ -496,6 +519,13 @@ fn is_of_the_dead(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(nix::libc::ENOENT | nix::libc::ESRCH))
 }
 
+fn first_process(pid: u32) -> Result<OwnedFd, LaunchError> {
+    let opened = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH);
+    opened
+        .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()))
+        .map_err(|error| failed("opening the sandbox's first process")(error.into()))
+}
+
 /// The command as the entry reads it.
 fn described(
     program: &OsStr,
@@ -529,25 +559,9 @@ fn killed_unreported(own_status: i32) -> Option<u8> {
     u8::try_from(own_status).ok().filter(|_| (129..=128 + MOST_SIGNALS).contains(&own_status))
 }
 
-/// The number behind `"key":` in bubblewrap's status, which is a JSON object a line.
-fn number_in(status: &[u8], key: &str) -> Option<u64> {
-    status
-        .split(|&byte| byte == b'\n')
-        .filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok())
-        .find_map(|object| object.get(key)?.as_u64())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn status_lines_are_read_by_key() {
-        let lines = b"{ \"child-pid\": 7, \"net-namespace\": 1 }\n{ \"exit-code\": 130 }\n";
-        assert_eq!(number_in(lines, "child-pid"), Some(7));
-        assert_eq!(number_in(lines, "exit-code"), Some(130));
-        assert_eq!(number_in(b"not json\n", "child-pid"), None);
-    }
 
     #[test]
     fn only_a_signals_status_is_taken_from_bubblewrap_itself() {

@@ -13,6 +13,16 @@ use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+
+/// Where connections from inside a sandbox are accepted.
+#[derive(Debug)]
+pub enum Listener {
+    /// On a port in the sandbox's own network namespace.
+    Tcp(TcpListener),
+    /// On a socket of the host, to which the bridge leads from such a port.
+    Unix(UnixListener),
+}
 
 /// Binds a listener at each of `addresses` inside the network namespace of process `pid`, in their order.
 ///

@@ -81,7 +81,7 @@ async fn each_proxy_has_its_own_policy_and_violations() {
 #[test]
 fn a_proxy_needs_a_runtime() {
     let bind = || std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
-    let listeners = Listeners { http: bind(), socks: bind(), direct: Vec::new() };
+    let listeners = Listeners { http: bind().into(), socks: bind().into(), direct: Vec::new() };
     let started = Proxy::start(
         listeners,
         watch::channel(Arc::new(IndexedNetwork::new(NetworkPolicy::default()))).1,

@@ -1,7 +1,7 @@
 //! A proxy under test, a server that records what it is sent, and a few ways to speak to both.
 
 use palisade_policy::{Endpoint, HostPattern, HostRule, IndexedNetwork, NetworkPolicy, Origin};
-use palisade_proxy::{Listeners, Lookup, Proxy};
+use palisade_proxy::{Direct, Listeners, Lookup, Proxy};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -34,18 +34,25 @@ pub(crate) fn start_with_direct(allowed: &[&str], denied: &[&str], direct: &[&st
         NetworkPolicy { allowed: rules(allowed), denied: rules(denied), ..NetworkPolicy::default() };
     let endpoints: Vec<Endpoint> =
         direct.iter().map(|text| Endpoint::parse(text, None).expect(text)).collect();
+    let (http_listener, socks_listener) = (bind(), bind());
+    let http = http_listener.local_addr().expect("bound");
+    let socks = socks_listener.local_addr().expect("bound");
+    let direct_listeners: Vec<_> = endpoints.into_iter().map(|endpoint| (endpoint, bind())).collect();
+    let direct = direct_listeners.iter().map(|(_, l)| l.local_addr().expect("bound")).collect();
     let listeners = Listeners {
-        http: bind(),
-        socks: bind(),
-        direct: endpoints.into_iter().map(|endpoint| (endpoint, bind())).collect(),
+        http: http_listener.into(),
+        socks: socks_listener.into(),
+        direct: direct_listeners.into_iter().map(direct_at_loopback).collect(),
     };
-    let http = listeners.http.local_addr().expect("bound");
-    let socks = listeners.socks.local_addr().expect("bound");
-    let direct = listeners.direct.iter().map(|(_, l)| l.local_addr().expect("bound")).collect();
     let lookup = Arc::new(Lookup::with_hosts(hosts.path()));
     let proxy = Proxy::start(listeners, watch::channel(Arc::new(IndexedNetwork::new(network))).1, lookup)
         .expect("a proxy");
     Setup { proxy, http, socks, direct, _hosts: hosts }
+}
+
+fn direct_at_loopback((endpoint, listener): (Endpoint, std::net::TcpListener)) -> Direct {
+    let address = listener.local_addr().expect("bound").ip();
+    Direct { endpoint, address, listener: listener.into() }
 }
 
 fn bind() -> std::net::TcpListener {

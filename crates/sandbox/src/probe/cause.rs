@@ -28,6 +28,22 @@ pub enum Cause {
         /// Who names it.
         by: String,
     },
+    /// There is no `socat` that could be the bridge.
+    #[error(
+        "{0}; install what the sandbox is made of with `apt-get install bubblewrap socat` or `dnf install bubblewrap socat`"
+    )]
+    NoSocat(String),
+    /// The one that an administrator names is not there, or cannot be trusted.
+    #[error("{error}; change it where it is named, in {by}")]
+    NamedSocat {
+        /// What is wrong with it.
+        error: String,
+        /// Who names it.
+        by: String,
+    },
+    /// socat is there, and the bridge that it is to be does not stand.
+    #[error("{0}")]
+    NoBridge(String),
     /// Before 0.8.0 there is no `--disable-userns`.
     #[error("bubblewrap {0} is too old; version 0.8.0 or later is needed")]
     TooOld(String),
@@ -146,8 +162,16 @@ impl Cause {
     }
 
     /// What the system refused while something was done that is always done.
-    pub(super) fn of_system(failed: &str, error: &std::io::Error) -> Self {
+    pub(crate) fn of_system(failed: &str, error: &std::io::Error) -> Self {
         Self::of_shortage(failed, error).unwrap_or_else(|| Cause::Other(failed.into()))
+    }
+
+    /// Neither bridge can be had.
+    pub(crate) fn unreachable(reason: &str, missing: Cause) -> Self {
+        match missing {
+            Cause::Shortage { .. } => missing,
+            missing => Cause::Unreachable(format!("{reason}. Nor can socat lead out of it: {missing}")),
+        }
     }
 
     /// The cause, from what bubblewrap said on standard error, how it ended, and the machine's facts.
@@ -166,6 +190,7 @@ impl Cause {
                     return cause;
                 }
             }
+            Err(error @ LaunchError::Bridge(_)) => return Cause::NoBridge(error.to_string()),
             _ => {}
         }
         let says = |words: &[&str]| words.iter().any(|word| said.contains(word));

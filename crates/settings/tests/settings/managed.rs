@@ -130,7 +130,6 @@ fn programs_that_they_name() {
     assert_snapshot!(merged(&[(MANAGED, text)]), @r#"
     sandbox.bwrapPath /opt/bwrap/bin/bwrap  <- managed: sandbox.bwrapPath "/opt/bwrap/bin/bwrap" in /etc/claude-code/managed-settings.json:1
     sandbox.socatPath /usr/bin/socat  <- managed: sandbox.socatPath "/opt/../usr/bin/socat" in /etc/claude-code/managed-settings.json:1
-    warning: /etc/claude-code/managed-settings.json:1:51: sandbox.socatPath: left out: no socat is needed
     "#);
     assert_snapshot!(merged(&[(USER, text), (LOCAL, text)]), @"
     warning: /project/.claude/settings.local.json:1:14: sandbox.bwrapPath: left out: it counts from managed settings only, and these are local settings
