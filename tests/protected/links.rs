@@ -41,6 +41,57 @@ fn a_link_at_a_protected_path_protects_what_it_leads_to() {
     assert_eq!((project.read("common/settings.json"), project.read("rc")), ("{}".into(), "orig\n".into()));
 }
 
+/// Hooks and skills are often links to where they are kept.
+#[test]
+fn what_a_link_in_a_protected_directory_leads_to_is_protected() {
+    let Some(project) = Project::where_it_works() else { return };
+    let git = std::process::Command::new("git").args(["init", "-q"]).arg(project.root()).status();
+    assert!(git.expect("git runs").success());
+    let link = |to: &str, at: &str| {
+        let at = project.root().join(at);
+        std::fs::create_dir_all(at.parent().expect("below the root")).expect("own directory");
+        symlink(to, at).expect("own directory");
+    };
+    for file in ["scripts/lint", "kept/skill/SKILL.md", "kept/skill/tools/t", "kept/c.md", "bin/run", "far/x"]
+    {
+        project.write(file, "orig\n");
+    }
+    link("../../scripts/lint", ".git/hooks/pre-commit");
+    link("../../scripts/none/yet", ".git/hooks/pre-push");
+    link("../../kept/skill", ".claude/skills/skill");
+    link("../../../bin/run", "kept/skill/tools/run");
+    link("../../../kept/c.md", ".claude/commands/deep/c.md");
+    link("/nowhere", ".claude/commands/nowhere");
+    link("loop", ".claude/commands/loop");
+    link("../far", ".vscode/far");
+    for line in [
+        "echo evil > scripts/lint",
+        "mv scripts other",
+        "echo evil > new; mv new scripts/lint",
+        "mkdir -p scripts/none && echo evil > scripts/none/yet",
+        "echo evil > kept/skill/SKILL.md",
+        "echo evil > kept/skill/new",
+        "rm kept/skill/tools/t",
+        "mv kept/skill x",
+        "echo evil > kept/c.md",
+        "echo evil > bin/run",
+        "mv bin x",
+        "mv far x",
+    ] {
+        refused(&project, line);
+    }
+    project.line("echo ok > scripts/other; echo ok > kept/other; mkdir kept/more; echo ok > bin/other").ok();
+}
+
+#[test]
+fn a_link_in_a_protected_directory_closes_no_root() {
+    let Some(project) = Project::where_it_works() else { return };
+    std::fs::create_dir_all(project.root().join(".claude/skills")).expect("own directory");
+    symlink("../..", project.root().join(".claude/skills/this")).expect("own directory");
+    let run = project.line("echo x > f").ok();
+    assert!(run.stderr.contains(".claude/skills/this leads to"), "{run:#?}");
+}
+
 /// Each of these leaves a link of another's making, or a file, where there was one that leads to what is protected.
 const REPLACEMENTS: [&str; 7] = [
     "rm LINK",

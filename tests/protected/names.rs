@@ -216,6 +216,47 @@ fn what_a_rule_opens_is_protected_as_the_root_is() {
     assert!(project.outside().join("ok").exists() && !project.outside().join(".bashrc").exists());
 }
 
+/// The root, or what a rule opens, may be a git directory, or lie in one.
+#[test]
+fn what_lies_in_a_git_directory_opens_nothing_that_git_runs() {
+    let Some(project) = Project::where_it_works() else { return };
+    let root = project.root();
+    let git = |words: &[&str]| {
+        let identity = ["-c", "user.name=n", "-c", "user.email=e@x"];
+        let run = std::process::Command::new("git").args(identity).args(words).current_dir(&root).output();
+        assert!(run.expect("git runs").status.success(), "{words:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "m"]);
+    git(&["init", "-q", "--bare", ".git/modules/of/sub"]);
+    git(&["worktree", "add", "-q", "../outside/tree"]);
+    let line = "exec 2> /dev/null; for d in . .git .git/modules/of/sub modules/of/sub of/sub sub; do \
+        echo evil > $d/config; mkdir -p $d/hooks; echo evil > $d/hooks/post-checkout; done; \
+        for d in . worktrees/tree tree; do echo evil > $d/commondir; echo evil > $d/config.worktree; done; \
+        echo evil > post-checkout; true";
+    for place in
+        [".git", ".git/hooks", ".git/modules", ".git/modules/of", ".git/worktrees", ".git/worktrees/tree"]
+    {
+        project.run().directory(root.join(place)).line(line).ok();
+        let rules = json!({ "filesystem": { "allowWrite": [root.join(place)] } });
+        let line = format!("cd {:?}; {line}", root.join(place));
+        project.run().directory(project.home()).sandbox(rules).line(line).ok();
+        for file in [
+            "config",
+            "config.worktree",
+            "commondir",
+            "hooks/post-checkout",
+            "modules/of/sub/config",
+            "modules/of/sub/hooks/post-checkout",
+            "worktrees/tree/commondir",
+            "worktrees/tree/config.worktree",
+        ] {
+            let content = std::fs::read_to_string(root.join(".git").join(file)).unwrap_or_default();
+            assert!(!content.contains("evil"), "{file}, from {place}");
+        }
+    }
+}
+
 #[test]
 fn no_allow_lifts_a_protection_but_file_isolation_turned_off_does() {
     let Some(project) = Project::where_it_works() else { return };

@@ -112,8 +112,19 @@ pub(crate) struct Protected {
     pub(crate) path: AbsPath,
     /// What happens where nothing does.
     pub(crate) missing: Missing,
-    /// Whether each file in this directory is run by itself, so that another name of it is a way in.
-    pub(crate) has_scripts: bool,
+    /// What lies in it, where it is a directory.
+    pub(crate) inside: Inside,
+}
+
+/// What lies in a protected directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// Nothing that is loaded from there by itself, or what has a row of its own.
+    Data,
+    /// What is loaded by itself. A link there is a way to it: what it leads to is protected too.
+    Code,
+    /// The same, and each file is run, so that another name of it is a way in as well.
+    Scripts,
 }
 
 /// A directory with paths to protect, and those below it.
@@ -174,11 +185,13 @@ pub(crate) fn of_owner(owner: &Owner) -> Vec<Group> {
     let whole = |path: &AbsPath| Protected {
         path: path.clone(),
         missing: Missing::Cover(StandIn::File),
-        has_scripts: false,
+        inside: Inside::Data,
     };
-    let settings = owner.settings.iter();
-    let mut groups: Vec<Group> =
-        settings.map(|path| Group { directory: path.clone(), rows: vec![whole(path)] }).collect();
+    let mut groups = Vec::new();
+    for path in &owner.settings {
+        groups.push(Group { directory: path.clone(), rows: vec![whole(path)] });
+        groups.push(rows(path, &[TOOL_ROWS], StandIn::File));
+    }
     if let Some(home) = &owner.home {
         groups.push(group(home, &[HOME_ROWS, START_ROWS], owner));
         groups.extend(tools(home, owner));
@@ -200,7 +213,12 @@ fn rows(directory: &AbsPath, tables: &[&[Row]], stand_in: StandIn) -> Group {
     let all = tables.iter().flat_map(|table| table.iter());
     let protected = all.filter_map(|row| {
         let path = directory.join(row.name).ok()?;
-        Some(Protected { path, missing: Missing::Cover(stand_in), has_scripts: row.name == "hooks" })
+        let inside = match row.name {
+            "hooks" => Inside::Scripts,
+            name if TOOLS.contains(&name) => Inside::Data,
+            _ => Inside::Code,
+        };
+        Some(Protected { path, missing: Missing::Cover(stand_in), inside })
     });
     Group { directory: directory.clone(), rows: protected.collect() }
 }
@@ -247,7 +265,8 @@ mod tests {
         for row in &all {
             let is_file = row.missing == Missing::Cover(StandIn::File);
             let is_project = row.path.as_bytes().starts_with(b"/home/u/p/");
-            let is_above = !row.path.as_bytes().starts_with(b"/home/u/") && row.path != path("/etc/claude");
+            let is_settings = path("/etc/claude").covers(&row.path);
+            let is_above = !row.path.as_bytes().starts_with(b"/home/u/") && !is_settings;
             assert_eq!(is_file, !is_project && !is_above, "{row:?}");
         }
     }

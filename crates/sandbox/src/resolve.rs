@@ -6,6 +6,7 @@
 //! can write; a deny holds where its link leads. What the resolver cannot find out
 //! it treats as the stricter case or refuses, naming the rule.
 
+mod inside;
 mod names;
 mod protect;
 mod real;
@@ -90,6 +91,7 @@ struct Resolver {
     excerpts: Vec<Excerpt>,
     binds_registry: bool,
     linked: Linked,
+    inside: inside::LookedInto,
     budget: walk::Budget,
 }
 

@@ -9,8 +9,8 @@
 //!
 //! # What git directories belong to a root
 //!
-//! The one of its `.git`, be it a directory, a file or a link; the common one that a linked worktree shares; all linked
-//! worktrees and submodules of either. Other repositories below the root are not looked for: a command can always make
+//! The one of its `.git`, be it a directory, a file or a link; the one that the root is or lies in; the common one that a
+//! linked worktree shares; all linked worktrees and submodules of each. Other repositories below the root are not looked for: a command can always make
 //! one more.
 //!
 //! # Whom a `.git` file is believed
@@ -29,7 +29,7 @@
 
 mod config;
 
-use super::{Missing, Protected};
+use super::{Inside, Missing, Protected};
 use crate::cover::{Covers, StandIn};
 use crate::error::Error;
 use config::{GitConfig, regular_content};
@@ -102,7 +102,11 @@ struct Search {
 impl Search {
     fn root(&mut self, root: &AbsPath) -> Result<(), Error> {
         let dot_git = below(root, ".git");
-        self.bare(root, &dot_git);
+        for above in root.ancestors().skip(1).filter(is_repository) {
+            // The root lies in a git directory: hooks are below it, or submodules' git directories.
+            self.repository(&above, &above)?;
+        }
+        self.bare(root, &dot_git)?;
         if !stands(&dot_git) {
             // A command that could make one would be the author of its hooks.
             self.protect(dot_git, Missing::Cover(StandIn::Socket));
@@ -118,7 +122,7 @@ impl Search {
 
     /// A directory with `HEAD`, `objects` and `refs` is a repository of its own to git, beside no `.git` or one that
     /// is broken, and a command can break one.
-    fn bare(&mut self, root: &AbsPath, dot_git: &AbsPath) {
+    fn bare(&mut self, root: &AbsPath, dot_git: &AbsPath) -> Result<(), Error> {
         let head = below(root, "HEAD");
         if !stands(&head) {
             // In a work tree a file of that name makes git ask which HEAD is meant.
@@ -126,13 +130,12 @@ impl Search {
                 stands(dot_git) || root.ancestors().skip(1).any(|above| stands(&below(&above, ".git")));
             let stand_in = Missing::Cover(StandIn::Socket);
             self.protect(head, if is_in_work_tree { Missing::Remove } else { stand_in });
-            return;
+            return Ok(());
         }
         if !is_git_directory(root) {
             self.protect(head, Missing::Remove);
         }
-        self.git_directory(root, root);
-        self.shared(root, root);
+        self.repository(root, root).map(drop)
     }
 
     /// Follows a `.git` file.
@@ -187,7 +190,7 @@ impl Search {
         self.found.protected.push(Protected {
             path: below(common, "hooks"),
             missing: Missing::Cover(StandIn::Socket),
-            has_scripts: true,
+            inside: Inside::Scripts,
         });
         let shared = below(common, "config");
         self.configuration(&shared, std::slice::from_ref(work_tree), 0);
@@ -270,7 +273,7 @@ impl Search {
             self.found.protected.push(Protected {
                 path,
                 missing: Missing::Cover(StandIn::Socket),
-                has_scripts: true,
+                inside: Inside::Scripts,
             });
         }
     }
@@ -285,7 +288,7 @@ impl Search {
     }
 
     fn protect(&mut self, path: AbsPath, missing: Missing) {
-        self.found.protected.push(Protected { path, missing, has_scripts: false });
+        self.found.protected.push(Protected { path, missing, inside: Inside::Data });
     }
 }
 
@@ -362,6 +365,11 @@ fn real(path: &AbsPath) -> AbsPath {
 /// Whether anything stands there that is to last.
 fn stands(path: &AbsPath) -> bool {
     symlink_metadata(path.as_path()).is_ok() && !Covers::is_cover(path) && !Covers::is_unwanted(path)
+}
+
+/// Whether git would take the directory for a repository.
+fn is_repository(directory: &AbsPath) -> bool {
+    is_git_directory(directory) && stands(&below(directory, "HEAD"))
 }
 
 /// Whether git would take the directory for a repository, its `HEAD` aside.

@@ -4,7 +4,7 @@
 use super::{Places, Real, Resolver, literal, real};
 use crate::cover::{Covers, StandIn};
 use crate::error::Error;
-use crate::protected::{self, Group, Missing, Owner, Protected, git};
+use crate::protected::{self, Group, Inside, Missing, Owner, Protected, git};
 use palisade_bwrap::linux::can_attach;
 use palisade_policy::{AbsPath, Access, Effect, FileSets, Node, Origin};
 use std::os::unix::fs::PermissionsExt;
@@ -19,7 +19,7 @@ impl Resolver {
         files: &mut FileSets,
     ) -> Result<Vec<Protected>, Error> {
         let mut protected = git::of_owner(roots, owner.home.as_ref());
-        let owner_has_hooks = protected.iter().any(|one| one.has_scripts);
+        let owner_has_hooks = protected.iter().any(|one| one.inside == Inside::Scripts);
         for root in roots {
             let found = git::around(root, owner.home.as_ref())?;
             protected.extend(found.protected);
@@ -45,6 +45,7 @@ impl Resolver {
         of_git: &[Protected],
         files: &mut FileSets,
     ) -> Result<(), Error> {
+        self.inside.roots = roots.to_vec();
         let mut groups = protected::of_owner(owner);
         for root in roots {
             groups.extend(protected::in_root(root, owner));
@@ -55,6 +56,7 @@ impl Resolver {
         for one in of_git {
             self.protect(one, files)?;
         }
+        self.protect_linked(files)?;
         for root in roots {
             self.warn_of_closed_root(root, files);
         }
@@ -98,7 +100,7 @@ impl Resolver {
         files.judge(Access::Write, path).effect == Effect::Allow
     }
 
-    fn protect(&mut self, one: &Protected, files: &mut FileSets) -> Result<(), Error> {
+    pub(super) fn protect(&mut self, one: &Protected, files: &mut FileSets) -> Result<(), Error> {
         let real = Real::of(&one.path)?;
         let origin = Origin::builtin("protected", &one.path.to_string());
         self.hold_links(&one.path, &origin, files)?;
@@ -112,6 +114,9 @@ impl Resolver {
             Missing::Remove => StandIn::Socket,
         };
         self.look_for_other_names(one, &real, &origin);
+        if one.inside != Inside::Data && real.node == Some(Node::Directory) {
+            self.inside.look_into(&real.path);
+        }
         if let Some(path) = self.denied_at(real, stand_in, files) {
             files.deny_write.push(literal(path, origin));
         }
@@ -131,7 +136,7 @@ impl Resolver {
     fn look_for_other_names(&mut self, one: &Protected, real: &Real, origin: &Origin) {
         match real.node {
             Some(Node::File) if !Covers::is_cover(&real.path) => self.linked.protected(&real.path, origin),
-            Some(Node::Directory) if one.has_scripts => self.linked.scripts(&real.path, origin),
+            Some(Node::Directory) if one.inside == Inside::Scripts => self.linked.scripts(&real.path, origin),
             _ => {}
         }
     }
