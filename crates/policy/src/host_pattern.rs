@@ -69,6 +69,9 @@ pub enum HostPatternError {
     /// `example.com/path`.
     #[error("has a path; a rule covers a whole host, so write the host alone")]
     Path,
+    /// `10.0.0.0/8`.
+    #[error("is a range of addresses, which no rule can name; name each address, or a host")]
+    Range,
     /// `user@example.com`.
     #[error("has user information; write the host alone")]
     UserInfo,
@@ -97,8 +100,10 @@ impl HostPattern {
             let shown = Self::parse(host).map_or_else(|_| "example.com".into(), |host| host.to_string());
             return Err(HostPatternError::Scheme(shown));
         }
-        if text.contains('/') {
-            return Err(HostPatternError::Path);
+        if let Some((start, length)) = text.split_once('/') {
+            let is_range =
+                is_address(start) && !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+            return Err(if is_range { HostPatternError::Range } else { HostPatternError::Path });
         }
         if text.contains('@') {
             return Err(HostPatternError::UserInfo);
@@ -275,6 +280,10 @@ impl fmt::Display for HostPattern {
         }
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
+}
+
+fn is_address(text: &str) -> bool {
+    text.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
 }
 
 #[cfg(test)]

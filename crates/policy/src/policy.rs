@@ -2,8 +2,8 @@
 
 use crate::{AbsPath, FileSets, NetworkPolicy, Origin};
 
-/// The rules and switches in force. The defaults are those of the first source document, which differ from
-/// Claude Code's on the safe side.
+/// The rules and switches in force. The defaults differ from Claude Code's on the safe
+/// side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// Whether an agent's commands run in the sandbox at all. `palisade run` always confines.

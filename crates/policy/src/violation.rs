@@ -47,7 +47,7 @@ impl Violation {
         }
     }
 
-    /// The denied verb, as the source documents name it.
+    /// What was denied, in the word of a violation block.
     pub fn action(&self) -> &'static str {
         match self.kind {
             ViolationKind::Network(_) | ViolationKind::UnreadableHost(_) => "network-outbound",

@@ -200,7 +200,8 @@ fn require(by: &Origin, is_enabled: bool, options: &mut Options, record: &mut Re
     record.retain(&mut permissions.allow, |rule| when(opens_sandbox(&rule.rule.tool)));
     record.keep(&mut network.allow_local_binding, |setting| when(setting.value));
     record.keep(&mut network.allow_all_unix_sockets, |setting| when(setting.value));
-    // The source document's list ends without this one; but a command outside is limited by nothing at all.
+    // Documented lists of what a repository cannot loosen leave this one out; but a command outside is limited by
+    // nothing at all.
     record.keep(&mut options.allow_unsandboxed_commands, |setting| when(setting.value));
     record.keep(&mut options.enabled, |setting| when(!setting.value && is_enabled));
     record.keep(&mut options.fail_if_unavailable, |setting| when(!setting.value));

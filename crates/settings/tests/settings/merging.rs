@@ -15,7 +15,7 @@ fn nothing_said() {
     assert_snapshot!(project(r#"{"sandbox": {"filesystem": {}, "network": {"allowedDomains": []}}}"#), @"");
 }
 
-/// The example of the source document.
+/// As people write them.
 #[test]
 fn a_project_file_as_it_is() {
     assert_snapshot!(project(r#"{

@@ -164,8 +164,8 @@ fn the_users_own_directory() {
     "#);
 }
 
-/// What a peer's configuration accepts or refuses. Where this differs, the source document rules: it lets `*`
-/// stand for every host, a name needs no dot, and what would be masked is hidden.
+/// What a peer's configuration accepts or refuses. Different on purpose: `*` stands for every host, a name needs no
+/// dot, and what would be masked is hidden.
 #[test]
 fn a_peers_table_of_host_entries() {
     for (list, entry, is_read) in [
