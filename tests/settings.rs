@@ -137,6 +137,21 @@ fn what_only_managed_settings_can_open_is_said_to_be_so() {
     }
 }
 
+/// Before each command there is one line for all that a lock takes from one file, and each is named where one looks.
+#[test]
+fn what_a_lock_takes_from_one_file_is_told_in_one_line() {
+    let project = project_with(
+        &json!({ "sandbox": { "network": { "allowedDomains": ["a.test", "b.test", "c.test"] }}}),
+    );
+    let settings = json!({ "sandbox": { "network": { "allowManagedDomainsOnly": true }}});
+    let check = output(managed(&project, &settings).args(["check", "ls"]));
+    let said = String::from_utf8_lossy(&check.stderr).into_owned();
+    assert_eq!(said.matches("warning: ").count(), 1, "{said}");
+    assert!(said.contains("\"a.test\"") && said.contains("and so for 2 more of that file"), "{said}");
+    let shown = shown(managed(&project, &settings));
+    assert_eq!(shown["dropped"].as_array().map(Vec::len), Some(3), "{shown:#}");
+}
+
 #[test]
 fn a_managed_file_that_others_can_change_does_not_pass_the_check() {
     let project = Project::new();

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, say};
 use crate::options::RuleOptions;
 use palisade_policy::AbsPath;
-use palisade_settings::{Error, Extra, Flags, Loaded, Places, Trust, inspect, load};
+use palisade_settings::{Dropped, Error, Extra, Flags, Loaded, Places, Trust, inspect, load};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -29,18 +29,43 @@ pub(crate) fn in_force(options: &RuleOptions) -> Result<InForce, Failure> {
     for warning in &in_force.loaded.warnings {
         say(&format!("warning: {warning}"));
     }
-    let dropped = &in_force.loaded.dropped;
-    for dropped in dropped.iter().take(MOST_TOLD) {
-        say(&format!("warning: {dropped}"));
-    }
-    if let Some(more) = dropped.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
-        say(&format!("warning: and {more} more values that do not count; palisade settings show names them"));
+    for line in told(&in_force.loaded.dropped) {
+        say(&format!("warning: {line}"));
     }
     Ok(in_force)
 }
 
-/// As many values that do not count are named before each command.
+/// As many lines about values that do not count are told before each command.
 const MOST_TOLD: usize = 100;
+
+/// What does not count, in one line for all values of one file that one reason takes away.
+fn told(dropped: &[Dropped]) -> Vec<String> {
+    let mut groups: Vec<(&Dropped, usize)> = Vec::new();
+    let mut untold = 0;
+    for one in dropped {
+        let like = groups.iter().position(|(first, _)| {
+            (&first.origin.file, first.is_still_a_rule, &first.reason)
+                == (&one.origin.file, one.is_still_a_rule, &one.reason)
+        });
+        match like {
+            Some(at) => groups[at].1 += 1,
+            None if groups.len() < MOST_TOLD => groups.push((one, 0)),
+            None => untold += 1,
+        }
+    }
+    let names = "palisade settings show names them";
+    let mut lines: Vec<String> = groups
+        .into_iter()
+        .map(|(first, more)| match more {
+            0 => first.to_string(),
+            more => format!("{first}; and so for {more} more of that file ({names})"),
+        })
+        .collect();
+    if untold > 0 {
+        lines.push(format!("and {untold} more values that do not count; {names}"));
+    }
+    lines
+}
 
 /// Loads the same and says nothing.
 pub(crate) fn read(options: &RuleOptions) -> Result<(InForce, Places), Failure> {
