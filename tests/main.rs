@@ -12,6 +12,7 @@ mod explain;
 mod files;
 mod git;
 mod input;
+mod json;
 mod launch;
 mod library;
 mod life;

@@ -166,7 +166,7 @@ pub(crate) struct CheckOptions {
     /// Writes a JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// The line, as one word
+    /// The line, as one word: 'npm test && make'
     #[arg(value_name = "LINE", allow_hyphen_values = true)]
     pub(crate) line: OsString,
 }
@@ -213,6 +213,9 @@ pub(crate) enum SettingsVerb {
         /// The layer to read the files as [default: by their place, else that of --settings]
         #[arg(long, value_enum)]
         layer: Option<LayerOption>,
+        /// Writes a JSON object instead of text
+        #[arg(long)]
+        json: bool,
         /// Settings files
         #[arg(required = true, value_name = "FILE")]
         files: Vec<OsString>,

@@ -5,7 +5,7 @@ use crate::failure::{Failure, print, say};
 use crate::options::{LayerOption, RuleOptions, SettingsOptions, SettingsVerb};
 use crate::policy::{inspect_all, scene, working_directory};
 use palisade_policy::{AbsPath, Layer, Printable, Quoted};
-use palisade_settings::{Findings, Loaded, Shown, Trust, check_file, schema};
+use palisade_settings::{Findings, Loaded, Places, Shown, Trust, check_file, schema};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(crate) fn settings(options: &SettingsOptions) -> u8 {
     let done = match &options.verb {
         SettingsVerb::Show { rules, json } => show(rules, *json),
         SettingsVerb::Schema => print(&format!("{:#}\n", schema())).map(|()| 0),
-        SettingsVerb::Check { root, layer, files } => check(root.as_deref(), *layer, files),
+        SettingsVerb::Check { root, layer, json, files } => check(root.as_deref(), *layer, *json, files),
     };
     done.unwrap_or_else(|failure| {
         say(&failure.message);
@@ -76,30 +76,69 @@ fn to_json(loaded: &Loaded) -> Value {
     json!({ "in_force": in_force, "dropped": dropped, "warnings": warnings })
 }
 
-fn check(root: Option<&Path>, layer: Option<LayerOption>, files: &[OsString]) -> Result<u8, Failure> {
+fn check(
+    root: Option<&Path>,
+    layer: Option<LayerOption>,
+    as_json: bool,
+    files: &[OsString],
+) -> Result<u8, Failure> {
     let here = working_directory()?;
     let root = root.map_or_else(|| here.clone(), Path::to_path_buf);
     let places = scene(Trust::Trusted, &root, here)?.places;
-    let mut status = 0;
-    for file in files {
+    let checked: Vec<Checked> =
+        files.iter().map(|file| Checked::of(file, layer, &places)).collect::<Result<_, _>>()?;
+    print(&match as_json {
+        true => {
+            format!("{:#}\n", json!({ "files": checked.iter().map(Checked::to_json).collect::<Vec<_>>() }))
+        }
+        false => checked.iter().map(Checked::to_text).collect(),
+    })?;
+    let is_wrong = checked.iter().any(|file| !file.findings.errors.is_empty());
+    Ok(if is_wrong { WRONG } else { 0 })
+}
+
+/// One file, and what is wrong with it.
+struct Checked {
+    path: AbsPath,
+    layer: Layer,
+    findings: Findings,
+}
+
+impl Checked {
+    fn of(file: &OsString, layer: Option<LayerOption>, places: &Places) -> Result<Self, Failure> {
         let invalid = |error: palisade_policy::PathError| {
             Failure::new("PATH_INVALID", format!("the path {:?} {error}", file.to_string_lossy()))
         };
         let path: AbsPath = places.working_directory.join(file.as_encoded_bytes()).map_err(invalid)?;
         let layer = layer.map(Layer::from).or_else(|| places.layer(&path)).unwrap_or(Layer::Flag);
-        let Findings { errors, warnings } = check_file(&path, layer, &places);
-        for error in &errors {
-            print(&format!("error: {}\n", Printable(&error.to_string())))?;
-            status = WRONG;
+        let findings = check_file(&path, layer, places);
+        Ok(Checked { path, layer, findings })
+    }
+
+    fn to_text(&self) -> String {
+        let Checked { path, layer, findings: Findings { errors, warnings } } = self;
+        let mut text = String::new();
+        for error in errors {
+            text.push_str(&format!("error: {}\n", Printable(&error.to_string())));
         }
-        for warning in &warnings {
-            print(&format!("warning: {}\n", Printable(&warning.to_string())))?;
+        for warning in warnings {
+            text.push_str(&format!("warning: {}\n", Printable(&warning.to_string())));
         }
         if errors.is_empty() {
-            print(&format!("{path}: read as {layer} settings, {}\n", counted(warnings.len())))?;
+            text.push_str(&format!("{path}: read as {layer} settings, {}\n", counted(warnings.len())));
         }
+        text
     }
-    Ok(status)
+
+    fn to_json(&self) -> Value {
+        let Findings { errors, warnings } = &self.findings;
+        json!({
+            "file": self.path.to_string(),
+            "layer": self.layer.to_string(),
+            "errors": errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "warnings": warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })
+    }
 }
 
 fn counted(warnings: usize) -> String {
