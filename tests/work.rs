@@ -10,6 +10,7 @@ mod repository;
 mod tools;
 
 use palisade_tests::{Project, Tools, works_here};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Two projects alike.
@@ -260,22 +261,24 @@ fn cargo_builds_runs_and_tests_a_crate() {
     project.write("src/main.rs", "fn main() { println!(\"{} {}\", small::twice(21), env!(\"MADE\")); }\n");
     let toolchain = Tools::here().toolchain.join("bin").into_os_string();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let with_cargo = |line: &str| {
+    let with_cargo = |home: PathBuf, line: &str| {
         let path = std::env::join_paths(
             std::iter::once(toolchain.clone().into()).chain(std::env::split_paths(&path)),
         );
         project
             .run()
             .env("PATH", path.expect("no colon in it"))
-            .env("CARGO_HOME", project.root().join(".cargo-home"))
+            .env("CARGO_HOME", home)
             .env("CARGO_TARGET_DIR", project.root().join("target"))
             .line(format!("unset RUSTC RUSTC_WRAPPER RUSTFLAGS RUSTUP_TOOLCHAIN CARGO; {line}"))
             .ok()
     };
-    let built = with_cargo("cargo build --offline && target/debug/small");
+    let built = with_cargo(project.root().join(".cargo-home"), "cargo build --offline && target/debug/small");
     assert_eq!(built.stdout, "42 by its script\n", "{built:#?}");
-    let again =
-        with_cargo("cargo run --offline -q && cargo test --offline --lib 2>&1 | grep '^test doubles'");
+    // It does with a home that it cannot write.
+    let line =
+        "cargo run --offline -q && cargo test --offline --lib 2>&1 | grep '^test doubles'; ls $CARGO_HOME";
+    let again = with_cargo(project.outside(), line);
     assert_eq!(again.stdout, "42 by its script\ntest doubles ... ok\n");
 }
 

@@ -1,4 +1,4 @@
-//! Builds that other programs drive: make with several jobs, and Java's compiler where there is one.
+//! Builds that other programs drive: make with several jobs, and Java's and Go's compilers where there are such.
 
 use super::Twins;
 use palisade_tests::program;
@@ -93,4 +93,65 @@ fn java_compiles_packs_and_runs() {
     let line = "rm made; JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=$TMPDIR java -jar work.jar $TMPDIR";
     let told = twins.inside.line(line).ok();
     assert!(told.stdout.contains("temporary true\n"), "{told:#?}");
+}
+
+const GO: &str = r#"package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+)
+
+func twice(x int) int { return 2 * x }
+
+func main() {
+	sums := make(chan int)
+	for i := 1; i <= 3; i++ {
+		go func(i int) { sums <- twice(i) }(i)
+	}
+	fmt.Println("threads", <-sums+<-sums+<-sums)
+	said, _ := exec.Command("sh", "-c", "echo child; exit 3").Output()
+	fmt.Print(string(said))
+	server, _ := net.Listen("tcp", "127.0.0.1:0")
+	go func() {
+		client, _ := server.Accept()
+		client.Write([]byte("served"))
+		client.Close()
+	}()
+	client, _ := net.Dial("tcp", server.Addr().String())
+	var got [6]byte
+	client.Read(got[:])
+	fmt.Println(string(got[:]))
+	_, err := os.MkdirTemp("", "work")
+	fmt.Println(err)
+}
+"#;
+
+/// Its cache is in the home directory if nobody says otherwise, and it asks git for the revision.
+#[test]
+#[ignore = "takes a while: cargo xtask integration --long"]
+fn go_builds_tests_and_asks_git() {
+    if program("go").is_none() {
+        eprintln!("SKIPPED: there is no go here");
+        return;
+    }
+    let Some(twins) = Twins::new() else { return };
+    let twins = twins.set(&super::GIT);
+    twins.write("go.mod", "module example.org/work\n\ngo 1.16\n");
+    twins.write("main.go", GO);
+    twins.write("main_test.go", "package main\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tif twice(2) != 4 {\n\t\tt.Fatal(t.TempDir())\n\t}\n}\n");
+    let cache = "export GOCACHE=$PWD/cache GOFLAGS=-mod=mod GOTOOLCHAIN=local;";
+    let work = "go vet . && go test -v . | grep -o 'PASS: TestTwice' && ./work";
+    let printed = twins.same_and_well(&format!("{cache} go build -buildvcs=false -o work . && {work}"));
+    let done = "PASS: TestTwice\nthreads 12\nchild\nserved\n<nil>\n";
+    assert_eq!(printed, done);
+    super::init(&twins.inside.root());
+    super::init(&twins.outside.root());
+    let stamped = twins.same_and_well(&format!(
+        "{cache} rm work; git add go.mod *.go && git commit -q -m first && go build -o work . && ./work && \
+         go version -m work | grep -c vcs.revision=$(git rev-parse HEAD)"
+    ));
+    assert_eq!(stamped, "threads 12\nchild\nserved\n<nil>\n1\n");
 }
