@@ -17,6 +17,7 @@ use crate::removal::{Places, RemovalKind, removals};
 use crate::shell::{self, Reading, Redirection};
 use crate::{CommandPattern, Mode, Pattern, PermissionRule, RuleSet};
 use palisade_policy::{AbsPath, Access};
+use std::sync::Arc;
 
 /// A longer line never goes through without asking, unless it runs inside the sandbox: nobody reads it.
 const LONGEST_ALLOWED: usize = 10_000;
@@ -103,7 +104,7 @@ impl Touched {
             let before = touched.by_words.len();
             touched.by_words.extend(of_words.map(|touch| (at, touch)));
             touched.is_cut |= (is_long || program.is_cut()) && touched.by_words.len() > before;
-            if program.outer.is_none() {
+            if has_own_redirections(program, programs) {
                 let found = program
                     .redirections
                     .iter()
@@ -117,6 +118,13 @@ impl Touched {
     fn all(&self) -> impl Iterator<Item = &(usize, Touch)> {
         self.by_words.iter().chain(&self.by_redirections)
     }
+}
+
+/// Whether a program is the outermost of its command, whose redirections they are: one of the line, or of code that a
+/// program of the line is given.
+fn has_own_redirections(program: &Program, programs: &Programs) -> bool {
+    let outer = program.outer.and_then(|outer| programs.list.get(outer));
+    outer.is_none_or(|outer| !Arc::ptr_eq(&outer.redirections, &program.redirections))
 }
 
 fn of_redirection(redirection: &Redirection, program: &Program, context: &Context<'_>) -> Vec<Touch> {

@@ -189,3 +189,27 @@ fn options_do_not_hide_a_file_that_is_read() {
     ];
     all(&Session::new(), &inside, "allow");
 }
+
+#[test]
+fn redirections_in_code_count() {
+    let session = open(&["Read(./.env)", "Edit(src/**)"]);
+    let lines = [
+        "bash -c 'cat < .env'",
+        "bash -c 'npm test > src/a'",
+        "sh -c '> src/a'",
+        "eval 'ls >> src/a'",
+        "env A=1 timeout 5 bash -c 'ls; ls 2> src/a'",
+        "bash -c \"bash -c 'cat < .env'\"",
+        "find . -exec sh -c 'echo x > src/a' \\;",
+        "cd src && bash -c 'echo x > a'",
+        "bash -c 'cd src && echo x > a'",
+        "trap 'echo x > src/a' EXIT",
+        "bash <<< 'echo x > src/a'",
+    ];
+    all(&session, &lines, "deny");
+    all(&session.clone().mode(Mode::BypassPermissions), &lines, "deny");
+    all(&session, &["bash -c 'cat < $X'", "bash -c '> \"$X\"'"], "asks");
+    let editing = Session::new().mode(Mode::AcceptEdits).allow(&["Bash(bash *)", "Bash(echo *)"]);
+    all(&editing, &["bash -c 'echo x > .git/hooks/pre-commit'", "bash -c 'echo x > ../y'"], "asks");
+    all(&editing, &["bash -c 'echo x > y'", "bash -c 'echo x 2>&1 > /dev/null'"], "allow");
+}
