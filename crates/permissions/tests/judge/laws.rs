@@ -1,5 +1,10 @@
 //! What holds for every line and every set of rules.
 
+#[path = "../../../../fuzz/bodies/judge.rs"]
+mod body;
+#[path = "../../../../fuzz/replay.rs"]
+mod replay;
+
 use crate::fixture::{Session, said};
 use palisade_permissions::{Answer, Call, Mode};
 use proptest::prelude::*;
@@ -140,6 +145,21 @@ fn session() -> impl Strategy<Value = Session> {
             session.deny(&deny).ask(&ask).allow(&allow)
         },
     )
+}
+
+#[test]
+fn no_wrapper_makes_a_seed_of_the_fuzz_target_laxer() {
+    replay::replay("judge", body::run);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn no_wrapper_makes_a_line_laxer(line in line(), text in "\\PC{0,20}|[ -~\n\t]{0,40}") {
+        body::run(line.as_bytes());
+        body::run(text.as_bytes());
+    }
 }
 
 proptest! {
