@@ -102,3 +102,23 @@ fn a_root_that_holds_bubblewrap_itself_is_refused() {
         assert_refused(&project, &run, 125, &["bubblewrap"]);
     }
 }
+
+/// Nor does a rule make the sandbox unavailable by it, which would be a repository's way to do without.
+#[test]
+fn a_rule_that_opens_bubblewrap_does_not_switch_the_sandbox_off() {
+    let Some(project) = Project::where_it_works() else { return };
+    let bubblewrap = std::fs::canonicalize("/usr/bin/bwrap").expect("bubblewrap, where the tests are run");
+    let way = project.outside().join("way");
+    symlink(bubblewrap.parent().expect("a directory"), &way).expect("own directory");
+    let lets = r#"{"sandbox":{"failIfUnavailable":false}}"#;
+    for opened in [&bubblewrap, bubblewrap.parent().expect("a directory"), &way, Path::new("/bin")] {
+        let rules = serde_json::json!({ "sandbox": { "filesystem": { "allowWrite": [opened] } } });
+        project.write(".claude/settings.json", rules.to_string());
+        let run = palisade(&project).options(["--settings", lets]).argv(["touch", "ran"]);
+        assert_eq!(run.json["error"]["code"], "SANDBOX_UNENFORCEABLE", "{opened:?}: {run:#?}");
+        for said in [".claude/settings.json", "bubblewrap that confines them"] {
+            assert!(run.stderr.contains(said), "{opened:?}: {said:?} is missing: {run:#?}");
+        }
+        assert!(!project.root().join("ran").exists(), "{opened:?}");
+    }
+}

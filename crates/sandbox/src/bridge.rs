@@ -61,6 +61,14 @@ impl Bridging {
 /// The socat that an administrator names, or else the one on `PATH`.
 pub(crate) fn find_socat(policy: &Policy, roots: &[AbsPath]) -> Result<Socat, Cause> {
     let is_writable = |path: &AbsPath| crate::probe::is_writable_in(policy, roots, path);
+    match search(policy, &is_writable) {
+        // As with bubblewrap, no rule makes the bridge unavailable: whoever uses it refuses the rule.
+        Err(Cause::NamedSocat { .. } | Cause::NoSocat(_)) => search(policy, &|_| false),
+        found => found,
+    }
+}
+
+fn search(policy: &Policy, is_writable: &impl Fn(&AbsPath) -> bool) -> Result<Socat, Cause> {
     let found = match &policy.socat {
         Some(rule) => Program::at(&rule.path, is_writable).map_err(|error| match &error {
             ProgramError::Shortage { .. } => no_socat(error),

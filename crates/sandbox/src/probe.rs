@@ -86,10 +86,18 @@ fn cross_by(socat: &Socat, bwrap: &Program, version: &str) -> Result<ProbedBridg
     Ok(ProbedBridge::Socat(socat.path().clone()))
 }
 
-/// The bubblewrap to use: the one that an administrator names, or else the one on `PATH`; where only root can write and
-/// no command of these rules and roots can.
+/// The bubblewrap to use: the one that an administrator names, or else the one on `PATH`; where only root can write, and
+/// if there is such a one, no command of these rules and roots. Where there is none, the sandbox is not unavailable,
+/// or a repository's rule could switch it off: [whoever uses it](crate::shared::Shared) refuses the rule.
 pub(crate) fn find_bubblewrap(policy: &Policy, roots: &[AbsPath]) -> Result<Program, Cause> {
     let is_writable = |path: &AbsPath| is_writable_in(policy, roots, path);
+    match search(policy, is_writable) {
+        Err(Cause::UntrustedBubblewrap(_) | Cause::NamedBubblewrap { .. }) => search(policy, |_| false),
+        found => found,
+    }
+}
+
+fn search(policy: &Policy, is_writable: impl Fn(&AbsPath) -> bool) -> Result<Program, Cause> {
     if let Some(rule) = &policy.bwrap {
         return Program::at(&rule.path, is_writable).map_err(|error| match &error {
             ProgramError::Shortage { error: system, .. } => {

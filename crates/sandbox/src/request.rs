@@ -127,7 +127,7 @@ pub(crate) fn program_and_argv(
 }
 
 /// Whether a command with this root may write the real path, as far as the rules as written say.
-pub(crate) fn may_be_written(path: &AbsPath, root: &AbsPath, files: &FileSets) -> bool {
+fn may_be_written(path: &AbsPath, root: &AbsPath, files: &FileSets) -> bool {
     root.covers(path) || files.allow_write.iter().any(|rule| rule.pattern.covers(path).is_some())
 }
 

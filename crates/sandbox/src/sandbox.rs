@@ -130,6 +130,7 @@ impl Sandbox {
             tracing::warn!("{warning}");
         }
         refuse_hidden(&places.working_directory, &resolved.confinement)?;
+        self.shared.refuse_opened_programs(&resolved.confinement.files)?;
         if self.shared.entry.is_some() {
             needed::refuse_hidden(&resolved.confinement.files, shell.as_ref())?;
         }

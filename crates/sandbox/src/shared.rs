@@ -5,11 +5,11 @@ use crate::error::Error;
 use crate::launcher::Launcher;
 use crate::probe::{self, Cause};
 use crate::protected::Owner;
-use crate::request::{may_be_written, real_root};
+use crate::request::real_root;
 use crate::sandbox::Options;
 use crate::scratch::Scratch;
 use palisade_bwrap::linux::{Entry, ProcGuards, Program, Warden, proc_guards};
-use palisade_policy::{AbsPath, IndexedNetwork, Policy};
+use palisade_policy::{AbsPath, Access, Effect, FileSets, IndexedNetwork, Policy};
 use palisade_proxy::Lookup;
 use std::io;
 use std::sync::{Arc, Once, OnceLock, PoisonError, RwLock};
@@ -24,6 +24,7 @@ pub(crate) struct Shared {
     pub(crate) entry: Option<Entry>,
     bwrap: Result<Arc<Program>, Cause>,
     bridge: RwLock<Bridging>,
+    /// The roots of commands to come, as far as they are known.
     roots: Vec<AbsPath>,
     // These three are made by the launching thread, beside other work.
     filters: Filters,
@@ -141,22 +142,40 @@ impl Shared {
         filter.get_or_init(|| probe::filter(unix_sockets))
     }
 
-    /// The programs that were found must not lie where this very command, or one before it, could have put them.
+    /// The programs that were found must not lie where this very command, or one before it, could have put them, as far
+    /// as the rules as written say. To be called before they are started.
     pub(crate) fn refuse_writable_programs(&self, root: &AbsPath, policy: &Policy) -> Result<(), Error> {
+        self.refuse_programs(|path| {
+            let rule = policy.files.allow_write.iter().find(|rule| rule.pattern.covers(path).is_some());
+            let root = || self.roots.iter().chain([root]).find(|root| root.covers(path));
+            let by = rule.map(|rule| rule.origin.to_string());
+            by.or_else(|| root().map(|root| format!("the root {root}"))).filter(|_| !policy.files_disabled)
+        })
+    }
+
+    /// The same once it is known where rules really lead.
+    pub(crate) fn refuse_opened_programs(&self, files: &FileSets) -> Result<(), Error> {
+        self.refuse_programs(|path| {
+            let verdict = files.judge(Access::Write, path);
+            verdict.rule.filter(|_| verdict.effect == Effect::Allow).map(|rule| rule.origin.to_string())
+        })
+    }
+
+    /// Refuses the rule by which a command could replace what confines it.
+    fn refuse_programs(&self, opened_by: impl Fn(&AbsPath) -> Option<String>) -> Result<(), Error> {
         let bubblewrap = self.bubblewrap()?.path();
         let bridge = self.bridge();
-        let is_writable = |path: &&AbsPath| may_be_written(path, root, &policy.files);
-        let Some(path) = [bubblewrap].into_iter().chain(bridge.paths()).find(is_writable) else {
-            return Ok(());
+        let refused =
+            [bubblewrap].into_iter().chain(bridge.paths()).find_map(|path| Some((path, opened_by(path)?)));
+        let Some((path, rule)) = refused else { return Ok(()) };
+        let what = if path == bubblewrap {
+            "bubblewrap that confines them"
+        } else {
+            "bridge out of their sandboxes"
         };
-        if policy.files_disabled {
-            return Ok(());
-        }
-        let what =
-            if path == bubblewrap { "bubblewrap that confines it" } else { "bridge out of its sandbox" };
         Err(Error::Unenforceable {
-            rule: format!("a root or allowWrite that holds {path}"),
-            reason: format!("it would let the command replace the {what}"),
+            rule,
+            reason: format!("it would let commands replace {path}, the {what}"),
         })
     }
 }
