@@ -155,9 +155,9 @@ const READERS: &[&str] = &[
 
 /// Programs that change whatever their operands name.
 const WRITERS: &[&str] = &[
-    "chattr", "chgrp", "chmod", "chown", "ed", "emacs", "ex", "gunzip", "gzip", "bunzip2", "bzip2", "mkdir",
-    "mkfifo", "mknod", "mv", "nano", "patch", "rm", "rmdir", "sed", "setfacl", "shred", "tee", "touch",
-    "truncate", "unlink", "unxz", "unzip", "vi", "vim", "xz", "zip", "zstd",
+    "chattr", "chgrp", "chmod", "chown", "csplit", "ed", "emacs", "ex", "gunzip", "gzip", "bunzip2", "bzip2",
+    "mkdir", "mkfifo", "mknod", "mv", "nano", "patch", "rm", "rmdir", "sed", "setfacl", "shred", "split",
+    "tee", "touch", "truncate", "unlink", "unxz", "unzip", "vi", "vim", "xz", "zip", "zstd",
 ];
 
 /// Programs that write into their last operand, or what an option names.
@@ -169,9 +169,19 @@ const OUTPUTS: &[(&str, &[&str])] = &[
     ("bsdtar", &["-f", "-cf", "-czf", "-C", "cf", "czf"]),
     ("curl", &["-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header", "--output-dir"]),
     ("dd", &["of"]),
+    ("c++", &["-o"]),
+    ("cc", &["-o"]),
+    ("clang", &["-o"]),
+    ("clang++", &["-o"]),
     ("find", &["-fprint", "-fprint0", "-fprintf", "-fls"]),
+    ("g++", &["-o"]),
+    ("gcc", &["-o"]),
     ("git", &["--output", "-o"]),
+    ("go", &["-o"]),
     ("iconv", &["-o", "--output"]),
+    ("javac", &["-d"]),
+    ("ld", &["-o"]),
+    ("rustc", &["-o", "--out-dir"]),
     ("shuf", &["-o", "--output"]),
     ("sort", &["-o", "--output"]),
     ("tar", &["-f", "-cf", "-czf", "-C", "cf", "czf", "--file", "--directory"]),
@@ -197,8 +207,11 @@ pub(super) fn touches(program: &Program, reads: bool, context: &Context<'_>) -> 
     if let Some(hidden) = searches(name, program).filter(|_| reads) {
         add_trees(hidden, program, context, &mut found);
     }
-    if name == "git" && reads {
-        add_shown_by_git(program, context, &mut found);
+    if name == "git" {
+        add_changed_by_git(program, context, &mut found);
+        if reads {
+            add_shown_by_git(program, context, &mut found);
+        }
     }
     if listed(COPIERS) {
         add_destinations(program, context, &mut found);
@@ -279,6 +292,18 @@ fn add_shown_by_git(program: &Program, context: &Context<'_>, found: &mut Vec<To
             Place::Unknown => {}
             place => found.push(Touch::new(Access::Read, place, &word.raw, context)),
         }
+    }
+}
+
+/// Adds the files that git puts back, moves or removes: `git restore FILE`, `git checkout REVISION -- FILE`.
+fn add_changed_by_git(program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
+    const CHANGING: &[&str] = &["checkout", "clean", "mv", "restore", "rm"];
+    let is_changing = |word: &Word| word.value.as_deref().is_some_and(|value| CHANGING.contains(&value));
+    let Some(command) = program.words.iter().skip(1).position(is_changing) else { return };
+    let is_operand = |word: &&Word| word.value.as_deref().is_some_and(|value| !value.starts_with('-'));
+    for word in program.words.iter().skip(command + 2).filter(is_operand) {
+        let place = place_of(word, None, program, context);
+        found.push(Touch::new(Access::Write, place, &word.raw, context));
     }
 }
 

@@ -105,9 +105,11 @@ impl Touched {
             touched.by_words.extend(of_words.map(|touch| (at, touch)));
             touched.is_cut |= (is_long || program.is_cut()) && touched.by_words.len() > before;
             if has_own_redirections(program, programs) {
+                touched.is_cut |= program.redirections.len() > MOST_TOUCHED;
                 let found = program
                     .redirections
                     .iter()
+                    .take(MOST_TOUCHED)
                     .flat_map(|redirection| of_redirection(redirection, program, context));
                 touched.by_redirections.extend(found.map(|touch| (at, touch)));
             }
