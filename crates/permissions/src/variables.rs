@@ -2,7 +2,8 @@
 //!
 //! An allow rule for `npm test` is no rule for `PATH=./x npm test`. So only the names in [`is_safe`] may
 //! stand in front of an allowed command. A variable that is set alone (`x=1; …`) stays in the shell, unless
-//! it was exported before; those that might have been are [`is_special`].
+//! it was exported before: any whose name is in capitals may have been ([`stays_in_shell`]), and those that would then decide
+//! what runs are [`is_special`].
 
 /// Whether a variable set in front of a command changes only how the command speaks.
 pub(crate) fn is_safe(name: &str) -> bool {
@@ -88,6 +89,13 @@ pub(crate) fn is_special(name: &str) -> bool {
         || ENDS.iter().any(|end| name.ends_with(end))
 }
 
+/// Whether setting a variable without a command says nothing to later commands: it only changes how they speak, or has a
+/// name in small letters, as variables that stay in the shell have.
+pub(crate) fn stays_in_shell(name: &str) -> bool {
+    let is_small = name.len() == 1 || name.bytes().any(|byte| byte.is_ascii_lowercase());
+    is_safe(name) || (is_small && !is_special(name))
+}
+
 fn is_locale(name: &str) -> bool {
     name.strip_prefix("LC_").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_uppercase()))
 }
@@ -122,7 +130,11 @@ mod tests {
             assert!(is_special(name), "{name}");
         }
         for name in ["x", "B", "count", "result", "url"] {
-            assert!(!is_special(name), "{name}");
+            assert!(!is_special(name) && stays_in_shell(name), "{name}");
         }
+        for name in ["PORT", "DATABASE_URL", "PATH", "http_proxy", "IFS"] {
+            assert!(!stays_in_shell(name), "{name}");
+        }
+        assert!(stays_in_shell("TZ") && stays_in_shell("my_Var"));
     }
 }

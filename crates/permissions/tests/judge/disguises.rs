@@ -205,6 +205,15 @@ fn redirections_in_code_count() {
         "bash -c 'cd src && echo x > a'",
         "trap 'echo x > src/a' EXIT",
         "bash <<< 'echo x > src/a'",
+        "echo 'ls > src/a' | sh",
+        "xargs -I{} sh -c 'ls > src/a'",
+        "watch 'ls > src/a'",
+        "parallel 'ls > src/a' ::: 1",
+        "flock f -c 'ls > src/a'",
+        "git -c alias.x='!ls > src/a' x",
+        "git rebase -x 'ls > src/a' main",
+        "tmux new 'ls > src/a'",
+        "env -S 'sh -c \"ls > src/a\"'",
     ];
     all(&session, &lines, "deny");
     all(&session.clone().mode(Mode::BypassPermissions), &lines, "deny");
@@ -212,4 +221,41 @@ fn redirections_in_code_count() {
     let editing = Session::new().mode(Mode::AcceptEdits).allow(&["Bash(bash *)", "Bash(echo *)"]);
     all(&editing, &["bash -c 'echo x > .git/hooks/pre-commit'", "bash -c 'echo x > ../y'"], "asks");
     all(&editing, &["bash -c 'echo x > y'", "bash -c 'echo x 2>&1 > /dev/null'"], "allow");
+}
+
+#[test]
+fn what_is_put_back_split_or_compiled_is_written() {
+    let session = open(&["Edit(src/**)"]);
+    let lines = [
+        "git checkout HEAD -- src/a",
+        "git restore --source=HEAD src/a",
+        "git rm src/a",
+        "git mv src/a b",
+        "gcc -o src/a x.c",
+        "g++ x.cpp -osrc/a",
+        "rustc --out-dir=src x.rs",
+        "javac -d src X.java",
+        "split x src/a",
+    ];
+    all(&session, &lines, "deny");
+    let others =
+        ["git checkout main", "git restore other", "gcc -o a src/a.c", "git rm other/a", "go test ./src"];
+    all(&session, &others, "allow");
+}
+
+#[test]
+fn a_variable_that_may_have_been_exported_is_asked_about() {
+    let session = Session::new().allow(&["Bash(npm test *)"]);
+    all(
+        &session,
+        &["PORT=1; npm test", "DATABASE_URL=x && npm test", "PORT=1", "A=1 B_C=2; npm test"],
+        "ask",
+    );
+    all(
+        &session,
+        &["port=1; npm test", "x=1 && npm test", "NODE_ENV=test; npm test", "X=1; npm test"],
+        "allow",
+    );
+    // Inside the sandbox nothing can come of it that the sandbox does not hold.
+    all(&Session::sandboxed(), &["PORT=1; npm test", "V=$(git describe) && make"], "allow");
 }

@@ -12,7 +12,7 @@ use crate::judge::{Answer, Answerer, By, Call, Found, Reason, Verdict, names_too
 use crate::program::{self, Operands, Program, Reach, Role};
 use crate::protected::is_protected;
 use crate::shell::{self, Assignment, Redirection, RedirectionOperator};
-use crate::variables::{is_safe, is_special};
+use crate::variables::{is_safe, stays_in_shell};
 use crate::{CommandPattern, Mode, Pattern, PermissionRule, RuleSet, read_only};
 use palisade_policy::{AbsPath, Access};
 
@@ -119,11 +119,9 @@ impl<'a> Lines<'a, '_> {
         }
         let program = &self.programs.list[at];
         if program.words.is_empty() {
-            let special = program.assignments.iter().any(|set| is_special(&set.name));
-            return if special {
-                By::Nothing(Reason::Indirect("a variable of the shell"))
-            } else {
-                By::Nature
+            return match program.assignments.iter().all(|set| stays_in_shell(&set.name)) {
+                true => By::Nature,
+                false => By::Nothing(Reason::Indirect("a variable of the shell")),
             };
         }
         let reason = self
@@ -222,7 +220,7 @@ impl<'a> Lines<'a, '_> {
         let name = program.name.as_deref().unwrap_or_default();
         let is_uncertain = self.programs.uncertain.iter().any(|uncertain| uncertain.program == at);
         if program.words.is_empty() {
-            return !program.assignments.iter().any(|set| is_special(&set.name));
+            return program.assignments.iter().all(|set| stays_in_shell(&set.name));
         }
         let is_reader = || {
             program.role == Role::Plain
