@@ -231,8 +231,14 @@ impl<'a> Planner<'a> {
         let denied = self.points.iter().filter(|(_, state)| **state != State::Writable);
         for path in denied.map(|(path, _)| path).chain(&self.links) {
             // What is above a directory that was looked at was looked at with it.
-            for above in path.ancestors().skip(1).take_while(|above| looked_at.insert(above.clone())) {
-                if self.nearest(prefixes(&above)) == State::Writable {
+            if !prefixes(path).nth(1).is_some_and(|parent| looked_at.insert(parent)) {
+                continue;
+            }
+            // From the root on, each is looked up once, however deep the path is.
+            let mut state = State::ReadOnly;
+            for above in path.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
+                state = self.states.get(above.as_bytes()).copied().unwrap_or(state);
+                if state == State::Writable {
                     pins.insert(above);
                 }
             }

@@ -96,14 +96,18 @@ fn seen(all: &[Mounted]) -> BTreeMap<Vec<u8>, bool> {
     let places: HashSet<(u64, &[u8])> = all.iter().map(|mount| (mount.parent, mount.at.as_slice())).collect();
     let is_covered = |mount: &Mounted| {
         let Ok(at) = AbsPath::new(mount.at.clone()) else { return false };
-        prefixes(&at).any(|above| above != mount.at && places.contains(&(mount.parent, above)))
+        // Nothing that stands in the same mount is above its top.
+        let top = by_id.get(&mount.parent).map_or(0, |parent| parent.at.len());
+        let mut inside = prefixes(&at).take_while(|above| above.len() >= top);
+        inside.any(|above| above != mount.at && places.contains(&(mount.parent, above)))
     };
+    let covered: HashSet<u64> = all.iter().filter(|mount| is_covered(mount)).map(|mount| mount.id).collect();
     let is_seen = |mount: &&Mounted| {
         // No chain of parents is longer than the table.
         let chain = std::iter::successors(Some(*mount), |mount| {
             by_id.get(&mount.parent).copied().filter(|parent| parent.id != mount.id)
         });
-        !chain.take(all.len()).any(is_covered)
+        !chain.take(all.len()).any(|mount| covered.contains(&mount.id))
     };
     // Of several at one place the last is on top.
     all.iter().filter(is_seen).map(|mount| (mount.at.clone(), mount.is_writable)).collect()
@@ -225,5 +229,23 @@ mod tests {
             Identity::of(&at("real")).expect("exists"),
             Identity::of(&at("real/below")).expect("exists")
         );
+    }
+
+    /// A command can leave a tree that is hundreds of directories deep, and each is a mount to the next one.
+    #[test]
+    fn deep_mounts_are_seen_in_time() {
+        let at = |depth: usize| "/d".repeat(depth).into_bytes();
+        let nested = |depth: usize| Mounted {
+            id: depth as u64 + 1,
+            parent: depth as u64,
+            at: if depth == 0 { b"/".to_vec() } else { at(depth) },
+            is_writable: true,
+        };
+        let mut table: Vec<Mounted> = (0..1000).map(nested).collect();
+        assert_eq!(seen(&table).len(), 1000);
+        // Over the tenth, in the same mount as that: what was below it is out of reach.
+        table.push(Mounted { id: 2000, parent: 10, at: at(10), is_writable: false });
+        table.push(Mounted { id: 2001, parent: 11, at: at(10), is_writable: false });
+        assert_eq!(seen(&table).len(), 11);
     }
 }
