@@ -215,7 +215,7 @@ fn a_command_reaches_its_own_proxy_only() {
         // The same variables lead the second command to another proxy, which is all that listens in its sandbox.
         let line = format!("{}; grep -c ' 0A ' /proc/net/tcp", ask(&second, "connect", &[&address]));
         let refused = second.line(&line).ok();
-        assert_eq!(refused.stdout, format!("{address} refused: HTTP/1.1 403 Forbidden\n2\n"));
+        assert_eq!(refused.stdout, format!("{address} refused: HTTP/1.1 403 Forbidden by palisade\n2\n"));
         assert_eq!(refused.violations(), [address.as_str()]);
         first.write("done", "");
         let allowed = allowed.join().expect("no panic").ok();

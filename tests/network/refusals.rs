@@ -111,9 +111,11 @@ fn a_port_in_a_rule_allows_that_port_only() {
     let Some(project) = Project::where_it_works() else { return };
     let (open, shut) = (Origin::start(), Origin::start());
     let (yes, no) = (open.address().to_string(), shut.address().to_string());
-    for (how, refused) in
-        [("plain", "HTTP/1.1 403 Forbidden"), ("connect", "HTTP/1.1 403 Forbidden"), ("socks", "reply 2")]
-    {
+    for (how, refused) in [
+        ("plain", "HTTP/1.1 403 Forbidden by palisade"),
+        ("connect", "HTTP/1.1 403 Forbidden by palisade"),
+        ("socks", "reply 2"),
+    ] {
         let run = allowing(&project, &[&yes]).line(ask(&project, how, &[&yes, &no])).ok();
         assert_eq!(run.stdout, format!("{yes} origin-ok /{how}\n{no} refused: {refused}\n"));
         assert_eq!(run.violations(), [no.as_str()]);
@@ -146,7 +148,7 @@ fn an_address_is_judged_the_same_however_it_is_spelled() {
         let line = ask(&project, how, &targets);
         let run = allowing(&project, &[&address]).line(&line).ok();
         assert_eq!(run.stdout, all(format!("origin-ok /{how}")), "allowed");
-        let refused = if how == "socks" { "reply 2" } else { "HTTP/1.1 403 Forbidden" };
+        let refused = if how == "socks" { "reply 2" } else { "HTTP/1.1 403 Forbidden by palisade" };
         let run = allowing(&project, &["*"]).options(["--deny-host", "127.0.0.1"]).line(&line).ok();
         assert_eq!(run.stdout, all(format!("refused: {refused}")), "denied");
         assert_eq!(run.violations(), [address.as_str()], "one address, one violation");
@@ -165,9 +167,11 @@ fn a_name_that_leads_to_loopback_is_refused_unless_the_address_is_allowed() {
     };
     let origin = Origin::start_at((address, 0)).expect("every loopback address is this machine's");
     let (named, itself) = (format!("{name}:{}", origin.port()), origin.address().to_string());
-    for (how, refused) in
-        [("plain", "HTTP/1.1 403 Forbidden"), ("connect", "HTTP/1.1 403 Forbidden"), ("socks", "reply 2")]
-    {
+    for (how, refused) in [
+        ("plain", "HTTP/1.1 403 Forbidden by palisade"),
+        ("connect", "HTTP/1.1 403 Forbidden by palisade"),
+        ("socks", "reply 2"),
+    ] {
         let line = ask(&project, how, &[&named]);
         let run = allowing(&project, &[&name]).line(&line).ok();
         assert_eq!(run.stdout, format!("{named} refused: {refused}\n"));

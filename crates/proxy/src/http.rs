@@ -20,6 +20,7 @@ use crate::pipe::pipe;
 use forward::Forwarder;
 use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Body, Bytes, Incoming};
+use hyper::ext::ReasonPhrase;
 use hyper::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderValue};
 use hyper::server::conn::http1::{Builder, UpgradeableConnection};
 use hyper::service::service_fn;
@@ -164,9 +165,16 @@ impl Client {
     }
 }
 
+/// What clients show that do not show the body of a refused CONNECT: who it was.
+const FORBIDDEN: ReasonPhrase = ReasonPhrase::from_static(b"Forbidden by palisade");
+
 /// The answer when there is no connection to the server.
 fn refusal(error: &NoUpstream) -> Answer {
-    plain(status_of(error), &error.text())
+    let mut answer = plain(status_of(error), &error.text());
+    if answer.status() == StatusCode::FORBIDDEN {
+        answer.extensions_mut().insert(FORBIDDEN);
+    }
+    answer
 }
 
 fn status_of(error: &NoUpstream) -> StatusCode {

@@ -160,6 +160,7 @@ async fn a_refusal_names_the_host_and_the_reason() {
     ] {
         let answer = exchange(setup.http, format!("CONNECT {target} HTTP/1.1\r\nHost: a.test\r\n\r\n")).await;
         assert_eq!((status(&answer), body(&answer)), ("403", text));
+        assert!(answer.starts_with("HTTP/1.1 403 Forbidden by palisade\r\n"), "{answer}");
     }
     assert_eq!(setup.violations().len(), 3, "{:?}", setup.violations());
 }
