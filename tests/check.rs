@@ -76,6 +76,8 @@ fn a_check_without_a_line_or_with_no_mode_is_refused() {
     for arguments in [&["check"][..], &["check", "--mode", "yolo", "ls"], &["check", "ls", "-la"]] {
         let output = palisade(&project).args(arguments).output().expect("it starts");
         assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let is_told = text(&output.stderr).contains("put all of it in quotes");
+        assert_eq!(is_told, arguments.contains(&"-la"), "{output:?}");
     }
 }
 

@@ -1,8 +1,9 @@
 //! The command line.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use palisade_permissions::Mode;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// Runs commands in the operating system's own sandbox, and says what its rules let them do
@@ -16,19 +17,31 @@ pub(crate) struct Options {
 impl Options {
     /// The options of this process. Wrong ones end it with status 2 and a message.
     pub(crate) fn of_process() -> Self {
-        Self::complete(Self::parse()).unwrap_or_else(|error| error.exit())
+        let verb = std::env::args_os().nth(1).unwrap_or_default();
+        let parsed = Self::try_parse().map_err(|error| hinted(error, &verb));
+        parsed.and_then(Self::complete).unwrap_or_else(|error| error.exit())
     }
 
     /// Refuses a run of nothing, in words that name what is missing.
     fn complete(self) -> Result<Self, clap::Error> {
         match &self.verb {
             Verb::Run(run) if run.line.is_none() && run.command.is_empty() => Err(of_run().error(
-                clap::error::ErrorKind::MissingRequiredArgument,
+                ErrorKind::MissingRequiredArgument,
                 "there is no command to run; give one after --, or a shell line with -c",
             )),
             _ => Ok(self),
         }
     }
+}
+
+/// A line that is not quoted is the likeliest reason why a check has too many words.
+fn hinted(mut error: clap::Error, verb: &OsStr) -> clap::Error {
+    let is_word = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(word)) if !word.starts_with("--"));
+    if verb == "check" && error.kind() == ErrorKind::UnknownArgument && is_word {
+        let hint = "the line is one word: put all of it in quotes";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    error
 }
 
 /// How `palisade run` is called.
