@@ -19,6 +19,9 @@ const CASES: u32 = 300;
 /// More hidden files than bubblewrap is given to mount.
 const MANY: usize = 60;
 
+/// Where programs and their libraries are, on one machine or another.
+const PROGRAMS: [&str; 6] = ["/usr", "/bin", "/lib", "/lib64", "/nix", "/gnu"];
+
 /// A tree of directories and files, links to them, and the lists. Numbers choose among the nodes.
 #[derive(Debug, Clone)]
 struct Case {
@@ -30,6 +33,8 @@ struct Case {
     deny_read: Vec<(usize, bool)>,
     allow_read: Vec<usize>,
     has_many: bool,
+    /// Whether `/` is hidden, all but what programs need.
+    hides_all: bool,
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -45,16 +50,20 @@ fn case() -> impl Strategy<Value = Case> {
         denied(),
         chosen(),
         any::<bool>(),
+        proptest::bool::weighted(0.2),
     )
-        .prop_map(|(nodes, links, allow_write, deny_write, deny_read, allow_read, has_many)| Case {
-            nodes,
-            links,
-            allow_write,
-            deny_write,
-            deny_read,
-            allow_read,
-            has_many,
-        })
+        .prop_map(
+            |(nodes, links, allow_write, deny_write, deny_read, allow_read, has_many, hides_all)| Case {
+                nodes,
+                links,
+                allow_write,
+                deny_write,
+                deny_read,
+                allow_read,
+                has_many,
+                hides_all,
+            },
+        )
 }
 
 /// A case on disk: its real paths, and each path to ask with the real one that it leads to.
@@ -118,15 +127,20 @@ impl Tree {
         };
         let [given_write, real_write] = denies(&case.deny_write);
         let [given_read, real_read] = denies(&case.deny_read);
-        let many = rules(self.many.iter().map(PathBuf::as_path));
+        let mut hidden = rules(self.many.iter().map(PathBuf::as_path));
+        let mut opened = nodes(&case.allow_read);
+        if case.hides_all {
+            hidden.extend(rules([Path::new("/")]));
+            opened.extend(rules(PROGRAMS.iter().map(Path::new).chain([Tools::here().attempt.as_path()])));
+        }
         let given = FileSets {
             allow_write: nodes(&case.allow_write),
             deny_write: given_write,
-            deny_read: [given_read, many.clone()].concat(),
-            allow_read: nodes(&case.allow_read),
+            deny_read: [given_read, hidden.clone()].concat(),
+            allow_read: opened,
         };
         let mut meant =
-            FileSets { deny_write: real_write, deny_read: [real_read, many].concat(), ..given.clone() };
+            FileSets { deny_write: real_write, deny_read: [real_read, hidden].concat(), ..given.clone() };
         meant.allow_write.extend(rules([self.project.root().as_path()]));
         [given, meant]
     }
