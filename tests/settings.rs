@@ -176,7 +176,7 @@ fn what_an_administrator_denies_below_the_home_directory_is_denied_below_that_of
     let settings = json!({ "sandbox": {
         "filesystem": { "denyRead": ["~/.ssh", "/abs"], "denyWrite": ["~/w"] },
         "credentials": { "files": [{ "path": "~/token", "mode": "deny" }] },
-    }});
+    }, "permissions": { "deny": ["Read(~/.netrc)"] } });
     let account = project.outside().join("account");
     let passwd = project.outside().join("passwd");
     std::fs::write(&passwd, format!("root:x:0:0::{}:/bin/sh\n", account.display())).expect("own directory");
@@ -196,7 +196,7 @@ fn what_an_administrator_denies_below_the_home_directory_is_denied_below_that_of
             homes.iter().map(below).collect::<Vec<_>>()
         };
         let denied = |key: &str| values(&shown, key).into_iter().collect::<BTreeSet<_>>();
-        let read = [below(".ssh"), below("token"), vec!["/abs managed".into()]].concat();
+        let read = [below(".ssh"), below("token"), below(".netrc"), vec!["/abs managed".into()]].concat();
         assert_eq!(denied("sandbox.filesystem.denyRead"), read.into_iter().collect(), "{shown:#}");
         assert_eq!(denied("sandbox.filesystem.denyWrite"), below("w").into_iter().collect(), "{shown:#}");
     }

@@ -80,6 +80,7 @@ fn rule(text: &str, list: List) -> PermissionRule {
         working_directory: path("/w/proj"),
         source: Some(path("/w/proj")),
         home: Some(path("/home/u")),
+        other_home: None,
         folds_case: false,
     };
     let rule = Rule::parse(text, list, &anchor).unwrap_or_else(|error| panic!("{text} {error}"));

@@ -36,6 +36,9 @@ pub struct RuleAnchor {
     pub source: Option<AbsPath>,
     /// What `~` means; `None` where there is no home directory.
     pub home: Option<AbsPath>,
+    /// Another home directory: what a deny or an ask says of `~`, it says of both. A user chooses the first one for each
+    /// command, and an administrator's denial is to hold whatever that is.
+    pub other_home: Option<AbsPath>,
     /// Whether names that differ in case are one file: the file systems of macOS.
     pub folds_case: bool,
 }
@@ -126,6 +129,7 @@ impl RuleAnchor {
             working_directory: fold(&self.working_directory),
             source: self.source.as_ref().map(fold),
             home: self.home.as_ref().map(fold),
+            other_home: self.other_home.as_ref().map(fold),
             folds_case: true,
         }
     }
@@ -153,8 +157,11 @@ fn compile(text: &str, list: List, anchor: &RuleAnchor) -> Result<Vec<PathPatter
     if is_several(text) {
         return Err(PathRuleError::Several);
     }
-    if text.starts_with("//") || text.starts_with('~') {
-        return below(text.strip_prefix('/').unwrap_or(text), list, &anchor.at(here));
+    if text.starts_with('~') {
+        return below_homes(text, list, anchor);
+    }
+    if let Some(absolute) = text.strip_prefix('/').filter(|rest| rest.starts_with('/')) {
+        return below(absolute, list, &anchor.at(here));
     }
     if let Some(rest) = text.strip_prefix('/') {
         let source = anchor.source.as_ref().ok_or(PathRuleError::NoSource)?;
@@ -163,6 +170,22 @@ fn compile(text: &str, list: List, anchor: &RuleAnchor) -> Result<Vec<PathPatter
     let has_any_depth = has_any_depth(text, list);
     let spelled = if has_any_depth { format!("**/{text}") } else { text.to_owned() };
     below(&spelled, list, &anchor.at(here))
+}
+
+/// `~/x` below the home directory; for a deny or an ask, below each.
+fn below_homes(text: &str, list: List, anchor: &RuleAnchor) -> Result<Vec<PathPattern>, PathRuleError> {
+    let other = anchor.other_home.as_ref().filter(|_| list != List::Allow);
+    let own = anchor.home.as_ref().filter(|own| Some(*own) != other);
+    let homes: Vec<Option<&AbsPath>> = match (own, other) {
+        (None, None) => vec![None],
+        (own, other) => own.into_iter().chain(other).map(Some).collect(),
+    };
+    let mut patterns = Vec::new();
+    for home in homes {
+        let at = Anchor { base: anchor.working_directory.clone(), home: home.cloned() };
+        patterns.extend(below(text, list, &at)?);
+    }
+    Ok(patterns)
 }
 
 /// Whether a comma is followed by what starts a path anew.
@@ -260,6 +283,7 @@ mod tests {
             working_directory: path("/w/proj"),
             source: Some(path("/w")),
             home: Some(path("/home/u")),
+            other_home: None,
             folds_case: false,
         }
     }
@@ -357,6 +381,24 @@ mod tests {
             let refused = PathRule::parse(text, Deny, &anchor());
             assert!(matches!(refused, Err(Pattern(PathPatternError::Wildcard(_)))), "{text}: {refused:?}");
         }
+    }
+
+    #[test]
+    fn a_denial_below_home_holds_below_each_home() {
+        let other = AbsPath::new("/home/account").expect("a path");
+        let anchor = RuleAnchor { other_home: Some(other), ..anchor() };
+        let covers = |list, path| {
+            let rule = PathRule::parse("~/.ssh/**", list, &anchor).expect("a rule");
+            rule.covers(&AbsPath::new(path).expect("a path"))
+        };
+        for list in [Deny, Ask] {
+            assert!(covers(list, "/home/u/.ssh/id") && covers(list, "/home/account/.ssh/id"), "{list:?}");
+        }
+        assert!(covers(Allow, "/home/u/.ssh/id") && !covers(Allow, "/home/account/.ssh/id"));
+        let homeless = RuleAnchor { home: None, ..anchor.clone() };
+        let rule = PathRule::parse("~/x", Deny, &homeless).expect("a rule");
+        assert!(rule.covers(&AbsPath::new("/home/account/x").expect("a path")));
+        assert!(PathRule::parse("~/x", Allow, &homeless).is_err());
     }
 
     #[test]

@@ -363,6 +363,7 @@ mod tests {
             working_directory: path("/w/proj"),
             source: Some(path("/w")),
             home: Some(path("/home/u")),
+            other_home: None,
             folds_case: false,
         };
         Rule::parse(text, list, &anchor)

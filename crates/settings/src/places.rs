@@ -150,9 +150,11 @@ impl Places {
             file: path.to_string().into(),
             base: base.cloned(),
             directories: directories.cloned(),
-            rules: self.rule_anchor(rules),
+            rules: RuleAnchor {
+                other_home: self.account_home.clone().filter(|_| layer == Layer::Managed),
+                ..self.rule_anchor(rules)
+            },
             looks_for_denied: false,
-            other_home: self.account_home.clone().filter(|_| layer == Layer::Managed),
         }
     }
 
@@ -166,7 +168,6 @@ impl Places {
             directories: Some(here.clone()),
             rules: self.rule_anchor(Some(here)),
             looks_for_denied: false,
-            other_home: None,
         }
     }
 
@@ -175,6 +176,7 @@ impl Places {
             working_directory: self.working_directory.clone(),
             source: source.cloned(),
             home: self.home.clone(),
+            other_home: None,
             folds_case: cfg!(target_os = "macos"),
         }
     }

@@ -28,8 +28,6 @@ pub(crate) struct Source {
     pub(crate) rules: RuleAnchor,
     /// Whether to look if what it denies exists.
     pub(crate) looks_for_denied: bool,
-    /// Another home directory, below which its denials hold as well.
-    pub(crate) other_home: Option<AbsPath>,
 }
 
 /// One object, or the lack of one.
@@ -70,8 +68,9 @@ impl Source {
     pub(crate) fn denials(&self, text: &str, origin: Origin) -> Result<Vec<FileRule>, PathError> {
         let mut homes = vec![self.rules.home.as_ref()];
         if text.starts_with('~') {
-            homes.extend(self.other_home.as_ref().map(Some));
-            homes.retain(|home| home.is_some() || self.other_home.is_none());
+            let other = self.rules.other_home.as_ref();
+            homes.extend(other.map(Some));
+            homes.retain(|home| home.is_some() || other.is_none());
         }
         homes.dedup();
         let rule = |home| Ok(FileRule { pattern: self.pattern(text, home)?, origin: origin.clone() });

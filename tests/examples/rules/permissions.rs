@@ -88,6 +88,7 @@ fn rule(command: &str, number: usize, list: List) -> PermissionRule {
         working_directory: path("/home/u/project"),
         source: Some(path("/home/u/project")),
         home: Some(path("/home/u")),
+        other_home: None,
         folds_case: false,
     };
     let text = match (number % 10, list) {

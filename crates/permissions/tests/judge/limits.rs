@@ -106,6 +106,7 @@ fn where_case_makes_no_difference_it_hides_nothing() {
         working_directory: path("/w/proj"),
         source: None,
         home: Some(path("/home/u")),
+        other_home: None,
         folds_case: true,
     };
     let rule = |text: &str| PermissionRule {
