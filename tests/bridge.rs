@@ -40,7 +40,7 @@ impl Machine {
     fn command(&self, words: &[&str]) -> Command {
         match self.kind {
             Kind::Managed => self.with_socat_at(SOCAT, words),
-            Kind::Closed => self.closed(words),
+            Kind::Closed => self.closed(&[], words),
         }
     }
 
@@ -54,12 +54,13 @@ impl Machine {
         self.palisade(command, words)
     }
 
-    fn closed(&self, words: &[&str]) -> Command {
+    /// With the words of a program that starts another one, if any, before `palisade`.
+    fn closed(&self, before: &[&str], words: &[&str]) -> Command {
         let filter = self.project.outside().join("filter");
         std::fs::write(&filter, without_setns()).expect("own directory");
         let mut command = Command::new("sh");
         let line = "exec bwrap --dev-bind / / --seccomp 8 --die-with-parent -- \"$@\" 8<\"$0\"";
-        command.args(["-c", line]).arg(&filter);
+        command.args(["-c", line]).arg(&filter).args(before);
         self.palisade(command, words)
     }
 
@@ -129,6 +130,12 @@ fn a_socat_that_is_missing_or_in_a_commands_reach_runs_nothing() {
         return;
     }
     let Some(machine) = Machine::new(Kind::Managed) else { return };
+    // Why a socat does not listen is not known, so this never counts as a sandbox that is unavailable.
+    let settings = r#"{"sandbox": {"failIfUnavailable": false}}"#;
+    let words = ["run", "--settings", settings, "--", "touch", "ran"];
+    let output = machine.with_socat_at("/bin/true", &words).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(125) && said.contains("does not listen"), "{said}");
     let planted = machine.project.write("socat", "#!/bin/sh\ntouch /tmp/never\n").display().to_string();
     for (socat, says) in [("/none/such/socat", "not installed"), (planted.as_str(), "not used")] {
         for words in [&["run", "--", "touch", "ran"][..], &["probe"]] {
@@ -210,6 +217,28 @@ fn status_and_signals_are_the_commands_own() {
         check(&machine.run(&[], "trap 'echo trapped; exit 3' TERM; kill -TERM 0; sleep 1"), 3, "trapped\n");
         check(&machine.run(&[], "(exec sleep 3600) & echo done"), 0, "done\n");
     }
+}
+
+/// What a confined command could use up must not lead to commands that run without a sandbox. For root there is no such
+/// limit.
+#[test]
+fn too_few_processes_for_the_bridge_do_not_make_the_sandbox_unavailable() {
+    if nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let Some(machine) = Machine::new(Kind::Closed) else { return };
+    let settings = r#"{"sandbox": {"failIfUnavailable": false}}"#;
+    let words = ["run", "--settings", settings, "--", "cat", "/proc/1/comm"];
+    // Within the machine's user namespace only its own processes count. Somewhere on the way up each step runs out.
+    let has_run = (1..60).any(|limit| {
+        let limit = format!("--nproc={limit}:{limit}");
+        let output = machine.closed(&["prlimit", &limit], &words).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!said.contains("WITHOUT"), "{limit}: {said}");
+        assert!(output.stdout.is_empty() || output.stdout == b"bwrap\n", "{limit}: {output:?}");
+        output.status.success()
+    });
+    assert!(has_run, "60 processes do not do");
 }
 
 /// Many mounts are made where namespaces can be entered as ever, and elsewhere by bubblewrap, as many as it takes.

@@ -140,6 +140,8 @@ impl From<Cause> for Error {
     fn from(cause: Cause) -> Self {
         match cause {
             Cause::Shortage { failed, shortage } => Error::Shortage { failed, shortage },
+            // Of a socat that does not listen it is not known why. It may be one of those too.
+            Cause::NoBridge(reason) => Error::Launch(LaunchError::Bridge(reason)),
             cause => Error::Unavailable(cause),
         }
     }

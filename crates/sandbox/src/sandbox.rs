@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 use crate::outside::UnsandboxedReason;
 use crate::plan::Plan;
 use crate::prepared::{Inside, Prepared};
-use crate::probe::probe;
+use crate::probe::{ProbedBridge, probe};
 use crate::process::{Process, Walls};
 use crate::profile::{self, Backend};
 use crate::report::Ignored;
@@ -140,12 +140,6 @@ impl Sandbox {
         let expected = (!confinement.files_disabled).then(|| std::mem::take(&mut plan.expected));
         let (mut held, listen) = match self.build(started, plan).await? {
             Ok(built) => built,
-            Err(LaunchError::Namespaces(error))
-                if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) =>
-            {
-                self.shared.stop_entering(&error.to_string())?;
-                return Err(Error::Launch(LaunchError::Namespaces(error)));
-            }
             Err(error) => return Err(self.explain(error).await),
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
@@ -255,8 +249,9 @@ impl Sandbox {
         built
     }
 
-    /// A launch that failed may be one that can never succeed here: find out, and say what to do. Not where it is the
-    /// files of this very command that it failed for: whoever changes them must not make the sandbox unavailable.
+    /// A launch that failed may be one that can never succeed here: find out, and say what to do, or take the other
+    /// bridge from now on. Not where it is the files of this very command that it failed for: whoever changes them must
+    /// not make the sandbox unavailable.
     async fn explain(&self, error: LaunchError) -> Error {
         use LaunchError::{Changed, Mount, TooManyWords};
         let error = match Error::Launch(error).or_shortage() {
@@ -267,10 +262,16 @@ impl Sandbox {
             return Error::Launch(error);
         }
         let policy = self.shared.policy();
-        let answer = tokio::task::spawn_blocking(move || probe(&policy)).await;
-        match answer.ok().and_then(|probe| probe.cause) {
-            Some(cause) => cause.into(),
-            None => Error::Launch(error),
+        let Ok(answer) = tokio::task::spawn_blocking(move || probe(&policy)).await else {
+            return Error::Launch(error);
+        };
+        let is_shut = matches!(error, LaunchError::Namespaces(_));
+        match (answer.cause, answer.bridge) {
+            (Some(cause), _) => cause.into(),
+            (None, Some(ProbedBridge::Socat(_))) if is_shut => {
+                self.shared.stop_entering(&error.to_string()).err().unwrap_or(Error::Launch(error))
+            }
+            _ => Error::Launch(error),
         }
     }
 

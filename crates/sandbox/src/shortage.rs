@@ -44,15 +44,17 @@ impl Shortage {
         }
     }
 
-    /// The limit that is named in what bubblewrap said. (It writes to no disk: what it finds no space on is the number
-    /// of namespaces, which is zero where they are switched off.)
+    /// The limit that is named in what bubblewrap said, or the shell of a bridge. (Neither writes to a disk: what
+    /// bubblewrap finds no space on is the number of namespaces, which is zero where they are switched off.)
     pub(crate) fn said(said: &str) -> Option<Self> {
         let all = [Errno::EMFILE, Errno::ENFILE, Errno::EAGAIN, Errno::ENOMEM, Errno::EFBIG];
         let words = |errno: &Errno| io::Error::from(*errno).to_string();
         let is_said =
             |words: &str| words.split(" (os error").next().is_some_and(|words| said.contains(words));
-        let errno = all.into_iter().find(|errno| is_said(&words(errno)))?;
-        Self::of(&errno.into())
+        let errno = all.into_iter().find(|errno| is_said(&words(errno)));
+        // dash says no more.
+        let is_forkless = said.contains("Cannot fork").then_some(Shortage::Processes);
+        errno.and_then(|errno| Self::of(&errno.into())).or(is_forkless)
     }
 }
 
@@ -67,6 +69,7 @@ mod tests {
                 "bwrap: Creating new namespace failed: Resource temporarily unavailable",
                 Some(Shortage::Processes),
             ),
+            ("sh: 1: Cannot fork", Some(Shortage::Processes)),
             ("bwrap: Can't open /proc: Too many open files", Some(Shortage::Descriptors)),
             ("bwrap: Out of memory: Cannot allocate memory", Some(Shortage::Memory)),
             ("bwrap: setting up uid map: Permission denied", None),

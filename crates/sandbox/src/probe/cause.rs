@@ -42,7 +42,7 @@ pub enum Cause {
         by: String,
     },
     /// socat is there, and the bridge that it is to be does not stand.
-    #[error("{0}")]
+    #[error("the bridge out of the sandbox's network namespace does not stand: {0}")]
     NoBridge(String),
     /// Before 0.8.0 there is no `--disable-userns`.
     #[error("bubblewrap {0} is too old; version 0.8.0 or later is needed")]
@@ -190,7 +190,7 @@ impl Cause {
                     return cause;
                 }
             }
-            Err(error @ LaunchError::Bridge(_)) => return Cause::NoBridge(error.to_string()),
+            Err(LaunchError::Bridge(reason)) => return Cause::NoBridge(reason.clone()),
             _ => {}
         }
         let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
