@@ -9,6 +9,34 @@
 //! The text of a rule may come from a repository's files, and the call from whoever wrote what an agent
 //! reads, so both may be hostile: reading is total and linear in the text's length, and what cannot be read
 //! is an error with a reason, never a looser rule.
+//!
+//! ```
+//! use palisade_permissions::shell::Shell;
+//! use palisade_permissions::{Answer, Call, Context, Mode, RuleSet, judge};
+//! use palisade_policy::AbsPath;
+//!
+//! let root = AbsPath::new("/home/me/project")?;
+//! let context = Context {
+//!     mode: Mode::Default,
+//!     sandboxed: false,
+//!     auto_allow: true,
+//!     guardrails_want_approval: false,
+//!     root: &root,
+//!     working_directory: &root,
+//!     home: None,
+//!     directories: &[],
+//!     shell: Shell::Bash,
+//!     folds_case: false,
+//!     // A program asks the file system here.
+//!     follow: &|path| path.clone(),
+//! };
+//! let rules = RuleSet::default();
+//! let verdict = judge(&rules, &Call::command("ls && make"), &context);
+//! assert!(matches!(verdict.answer, Answer::Ask(_)));
+//! assert_eq!(verdict.reason.to_string(), "no rule allows it");
+//! assert_eq!(*verdict.remedy, ["Bash(make)".into()]);
+//! # Ok::<(), palisade_policy::PathError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod agent_mode;

@@ -1,5 +1,20 @@
 //! Claude Code's settings files, read as they are and merged into the [`Policy`] and the [`RuleSet`] in force.
 //!
+//! ```no_run
+//! use palisade_policy::AbsPath;
+//! use palisade_settings::{Flags, Places, Trust, load};
+//!
+//! # fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let root = AbsPath::new("/home/me/project")?;
+//! let places = Places::of_this_process(root.clone(), root, Trust::Untrusted)?;
+//! let loaded = load(&places, &[], &Flags::default())?;
+//! for remark in &loaded.dropped {
+//!     eprintln!("{remark}");
+//! }
+//! println!("hosts that are allowed: {}", loaded.policy.network.allowed.len());
+//! # Ok(()) }
+//! ```
+//!
 //! # What is read
 //!
 //! `sandbox`, `permissions` and `allowManagedPermissionRulesOnly` of these files, from the highest layer to the lowest:
@@ -41,7 +56,8 @@
 //! - With [`Trust::Untrusted`], only what tightens counts. Without it a repository may loosen what no lock holds.
 //!
 //! A user may be the administrator's attacker: a managed file that others than root could change is an error. Whoever
-//! builds a program on this takes [`ManagedPlaces::of_this_machine`].
+//! builds a program on this takes [`Places::of_this_process`], which knows where an administrator's files are, and by
+//! whose home directories their rules count.
 //!
 //! # What this does not do
 //!
