@@ -164,3 +164,46 @@ fn a_bare_repository_keeps_its_hooks_and_configuration() {
         attack(&project, line);
     }
 }
+
+/// One command makes a git directory look like none for a while, so that the next one may write there.
+#[test]
+fn no_command_hides_a_git_directory_from_the_next_one() {
+    for (first, second, rest) in [
+        (
+            "mv .git/modules/sub/HEAD .git/modules/sub/H",
+            "config > .git/modules/sub/config; hook .git/modules/sub/hooks",
+            "mv .git/modules/sub/H .git/modules/sub/HEAD",
+        ),
+        (
+            "chmod 0 .git/modules",
+            "chmod 755 .git/modules; config > .git/modules/sub/config",
+            "chmod 755 .git/modules",
+        ),
+        (
+            "chmod 444 .git/modules/sub",
+            "chmod 755 .git/modules/sub; config > .git/modules/sub/config",
+            "chmod 755 .git/modules/sub",
+        ),
+        (
+            "chmod 0 .git/worktrees",
+            "chmod 755 .git/worktrees; config > .git/worktrees/tree/config.worktree",
+            "chmod 755 .git/worktrees",
+        ),
+    ] {
+        let Some(project) = repository() else { return };
+        let running = project.run().start(&format!("{first}; echo started"), rest);
+        assert!(!is_lost(&project, second, false), "{second}");
+        running.end();
+        attack(&project, second);
+    }
+}
+
+#[test]
+fn no_command_hides_a_bare_repository_from_the_next_one() {
+    let Some(project) = Project::where_it_works() else { return };
+    assert!(git(&project.root(), &["init", "-q", "--bare"]).status.success());
+    let running = project.run().start("mv HEAD H; echo started", "mv -f H HEAD");
+    attack(&project, "config > config; hook hooks");
+    running.end();
+    attack(&project, "true");
+}

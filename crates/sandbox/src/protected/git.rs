@@ -35,7 +35,8 @@ use crate::error::Error;
 use config::{GitConfig, regular_content};
 use palisade_policy::AbsPath;
 use std::collections::BTreeSet;
-use std::fs::symlink_metadata;
+use std::fs::{Metadata, symlink_metadata};
+use std::io::ErrorKind;
 
 /// How many directories below `modules` are looked at. The names of submodules have few components.
 const MOST_DIRECTORIES: usize = 20_000;
@@ -130,7 +131,7 @@ impl Search {
                 stands(dot_git) || root.ancestors().skip(1).any(|above| stands(&below(&above, ".git")));
             let stand_in = Missing::Cover(StandIn::Socket);
             self.protect(head, if is_in_work_tree { Missing::Remove } else { stand_in });
-            return Ok(());
+            return if is_configured(root) { self.repository(root, root).map(drop) } else { Ok(()) };
         }
         if !is_git_directory(root) {
             self.protect(head, Missing::Remove);
@@ -200,7 +201,7 @@ impl Search {
 
     /// The git directories of linked worktrees. Each may have submodules of its own.
     fn worktrees(&mut self, common: &AbsPath) -> Vec<AbsPath> {
-        let all = directories(&below(common, "worktrees"));
+        let all = self.directories(&below(common, "worktrees"));
         for directory in &all {
             let work_tree = pointer(&below(directory, "gitdir"), directory, None).and_then(|at| at.parent());
             self.git_directory(directory, &work_tree.unwrap_or_else(|| directory.clone()));
@@ -211,7 +212,7 @@ impl Search {
     /// The git directories of submodules, whose names may have slashes, and of their submodules.
     fn modules(&mut self, above: &AbsPath) -> Result<(), Error> {
         let modules = below(above, "modules");
-        let mut open = directories(&modules);
+        let mut open = self.directories(&modules);
         while let Some(directory) = open.pop() {
             self.seen += 1;
             if self.seen > MOST_DIRECTORIES {
@@ -222,9 +223,16 @@ impl Search {
                     ),
                 });
             }
-            if symlink_metadata(below(&directory, "HEAD").as_path()).is_err() {
-                open.extend(directories(&directory));
-                continue;
+            match is_module(&directory) {
+                Some(true) => {}
+                Some(false) => {
+                    open.extend(self.directories(&directory));
+                    continue;
+                }
+                None => {
+                    self.protect(directory, Missing::Cover(StandIn::Socket));
+                    continue;
+                }
             }
             let named = configurations(&directory).iter().find_map(|file| work_tree(&directory, file));
             let work_tree = named.unwrap_or_else(|| directory.clone());
@@ -232,7 +240,7 @@ impl Search {
             self.shared(&directory, &work_tree);
             self.excerpts(&directory, &work_tree);
             for above in self.worktrees(&directory).iter().chain([&directory]) {
-                open.extend(directories(&below(above, "modules")));
+                open.extend(self.directories(&below(above, "modules")));
             }
         }
         Ok(())
@@ -276,6 +284,22 @@ impl Search {
                 inside: Inside::Scripts,
             });
         }
+    }
+
+    /// The directories in a directory, none of them a link. One that cannot be looked into, since a command has taken the
+    /// permissions from it perhaps, is protected as a whole.
+    fn directories(&mut self, above: &AbsPath) -> Vec<AbsPath> {
+        let entries = match std::fs::read_dir(above.as_path()) {
+            Ok(entries) => entries.flatten(),
+            Err(error) => {
+                if !is_nothing(&error) {
+                    self.protect(above.clone(), Missing::Cover(StandIn::Socket));
+                }
+                return Vec::new();
+            }
+        };
+        let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        directories.filter_map(|entry| AbsPath::try_from(entry.path().as_path()).ok()).collect()
     }
 
     /// A path of a configuration file: `~/x` is below the home directory, `x` below `anchor`.
@@ -367,21 +391,37 @@ fn stands(path: &AbsPath) -> bool {
     symlink_metadata(path.as_path()).is_ok() && !Covers::is_cover(path) && !Covers::is_unwanted(path)
 }
 
-/// Whether git would take the directory for a repository.
+/// Whether git would take the directory for a repository, or will again.
 fn is_repository(directory: &AbsPath) -> bool {
-    is_git_directory(directory) && stands(&below(directory, "HEAD"))
+    (is_git_directory(directory) && stands(&below(directory, "HEAD"))) || is_configured(directory)
+}
+
+/// Whether a repository's configuration lies in the directory. A command can move `HEAD` away for a while, for the next
+/// one to find no repository there, but not a configuration that is protected from it.
+fn is_configured(directory: &AbsPath) -> bool {
+    let every_one_has = b"repositoryformatversion";
+    regular_content(below(directory, "config").as_path()).is_some_and(|text| {
+        text.windows(every_one_has.len()).any(|at| at.eq_ignore_ascii_case(every_one_has))
+    })
+}
+
+/// Whether a directory below `modules` is a submodule's; `None` when that cannot be found out.
+fn is_module(directory: &AbsPath) -> Option<bool> {
+    let has = |name: &str, is_one: fn(&Metadata) -> bool| {
+        let found = symlink_metadata(below(directory, name).as_path());
+        found.map_or_else(|error| is_nothing(&error).then_some(false), |metadata| Some(is_one(&metadata)))
+    };
+    // Of two submodules one may be called as the other one with `/config` behind it.
+    Some(has("HEAD", |_| true)? || has("config", |metadata| !metadata.is_dir())?)
+}
+
+fn is_nothing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// Whether git would take the directory for a repository, its `HEAD` aside.
 fn is_git_directory(directory: &AbsPath) -> bool {
     ["objects", "refs"].iter().all(|name| below(directory, name).as_path().is_dir())
-}
-
-/// The directories in a directory, none of them a link.
-fn directories(above: &AbsPath) -> Vec<AbsPath> {
-    let Ok(entries) = std::fs::read_dir(above.as_path()) else { return Vec::new() };
-    let directories = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    directories.filter_map(|entry| AbsPath::try_from(entry.path().as_path()).ok()).collect()
 }
 
 fn below(directory: &AbsPath, name: &str) -> AbsPath {
