@@ -42,7 +42,13 @@ impl Real {
                 Ok(real) if is_closed => {
                     return Ok(Real { is_closed, ..Self::put_back(&real, path, Vec::new())? });
                 }
-                Ok(real) => return Self::put_back(&real, path, missing),
+                Ok(real) => match Self::put_back(&real, path, missing) {
+                    // It has gone since: the stand-in of a command that has just ended, as a rule.
+                    Err(Error::Path { error, .. }) if is_missing(&error) && links_left > 0 => {
+                        return Self::follow(path, links_left - 1);
+                    }
+                    real => return real,
+                },
                 Err(error) if leads_nowhere_yet(&error) => {
                     // A link to something missing: what is made through it comes to be where it leads.
                     if let Some(target) = target_of(&above) {
@@ -79,7 +85,11 @@ impl Real {
 
 /// Whether the path ends before its last component: that is missing, or out of this user's reach.
 fn leads_nowhere_yet(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
+    is_missing(error) || error.kind() == ErrorKind::PermissionDenied
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// The links that lead from `path` to its real place, in the order in which the kernel follows them: each by the
@@ -139,6 +149,30 @@ fn too_many_links(path: &AbsPath) -> Error {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    /// As stand-ins do when the commands that they are for begin and end.
+    #[test]
+    fn what_comes_and_goes_meanwhile_is_there_or_is_not() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let base = AbsPath::try_from(std::fs::canonicalize(directory.path()).expect("exists").as_path())
+            .expect("absolute");
+        let [file, below] = ["f", "f/below"].map(|name| base.join(name).expect("no NUL"));
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::fs::write(file.as_path(), "").expect("writable");
+                    std::fs::remove_file(file.as_path()).expect("it is there");
+                }
+            });
+            let looks: Vec<_> = (0..10_000).map(|_| (Real::of(&file), Real::of(&below))).collect();
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            for (file, below) in looks {
+                assert!(file.is_ok(), "{file:?}");
+                assert_eq!(below.expect("it may be missing").node, None);
+            }
+        });
+    }
 
     #[test]
     fn links_are_followed_and_missing_ends_kept() {
