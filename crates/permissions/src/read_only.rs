@@ -44,6 +44,7 @@ pub(crate) fn reads(words: &[Word], name: &str) -> Option<Reads> {
         "sed" => sed::reads(words),
         "docker" if !table::is_version_probe(name, words) => reads_docker(words),
         "ps" if shows_environments(words) => None,
+        "jq" if words.iter().skip(1).any(asks_for_environment) => None,
         _ if table::is_version_probe(name, words) => Some(Reads { only_text: true, ..Reads::default() }),
         _ => table::find(name).and_then(|tool| tool.reads(words)),
     }
@@ -85,6 +86,17 @@ fn shows_environments(words: &[Word]) -> bool {
         let shows = is_letters(word) && word.contains('e') && !is_value(before);
         shows || (word.starts_with('-') && !word.starts_with("--") && word.contains('E'))
     })
+}
+
+/// `jq -n env`, `jq '$ENV.TOKEN'`: the variables of the session, and so what is secret in them. `.env` is a key.
+fn asks_for_environment(word: &Word) -> bool {
+    let text = word.value.as_deref().unwrap_or(&word.raw);
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices("env").any(|(at, name)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(|c| is_part(c) || matches!(c, '.' | '"' | '-')) && !after.is_some_and(is_part)
+    }) || text.contains("$ENV")
 }
 
 impl Tool {

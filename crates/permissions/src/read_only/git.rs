@@ -179,8 +179,15 @@ fn lists_tags(rest: &[&str]) -> bool {
 }
 
 fn reads_settings(rest: &[&str]) -> bool {
+    const LIST: &[&str] = &["-l", "--list"];
+    const HOW: &[&str] =
+        &["--show-origin", "--show-scope", "--name-only", "-z", "--null", "--global", "--local", "--system"];
+    let lists = rest.iter().any(|word| LIST.contains(word));
     match rest {
-        ["-l" | "--list"] | ["get" | "--get" | "--get-all" | "--get-regexp", _] | ["list"] => true,
+        _ if lists => rest.iter().all(|word| LIST.contains(word) || HOW.contains(word)),
+        // With another word it sets what it names.
+        [key] if !key.starts_with('-') && key.contains('.') => true,
+        ["get" | "--get" | "--get-all" | "--get-regexp", _] | ["list"] => true,
         ["--global" | "--local" | "--system", rest @ ..] if !rest.is_empty() => {
             !matches!(rest[0], "--global" | "--local" | "--system") && reads_settings(rest)
         }
