@@ -147,6 +147,9 @@ fn run_integration(options: &Options, report: &mut Report) -> Result<()> {
         return Ok(());
     }
     let programs = Programs::build()?;
+    if options.over_socat {
+        report.note("tests that call the library: NOT over socat, since only the program reads settings");
+    }
     if !is_root() {
         report.add("integration tests as this user", as_the_caller(&programs, options));
         report.note("integration tests as root: NOT RUN, since this is not root");
