@@ -179,6 +179,7 @@ fn no_command_hides_a_git_directory_from_the_next_one() {
             "chmod 755 .git/modules; config > .git/modules/sub/config",
             "chmod 755 .git/modules",
         ),
+        ("chmod 0 .git", "mkdir -p .husky/_; hook .husky/_", "chmod 755 .git"),
         (
             "chmod 444 .git/modules/sub",
             "chmod 755 .git/modules/sub; config > .git/modules/sub/config",
@@ -191,6 +192,7 @@ fn no_command_hides_a_git_directory_from_the_next_one() {
         ),
     ] {
         let Some(project) = repository() else { return };
+        project.write(".husky/_/h", "");
         let running = project.run().start(&format!("{first}; echo started"), rest);
         assert!(!is_lost(&project, second, false), "{second}");
         running.end();

@@ -37,12 +37,17 @@ use palisade_policy::AbsPath;
 use std::collections::BTreeSet;
 use std::fs::{Metadata, symlink_metadata};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 
 /// How many directories below `modules` are looked at. The names of submodules have few components.
 const MOST_DIRECTORIES: usize = 20_000;
 
 /// How many bytes of excerpts there may be: thousands of submodules have less. What is more stays as it is.
 const MOST_OF_EXCERPTS: usize = 1 << 20;
+
+/// What is below a submodule's git directory and holds no other one, or was looked through already.
+const OWN_DIRECTORIES: [&[u8]; 7] =
+    [b"objects", b"refs", b"logs", b"hooks", b"info", b"branches", b"worktrees"];
 
 /// How deep configuration files may include each other; git's own limit.
 const MOST_INCLUDES: usize = 10;
@@ -73,11 +78,11 @@ pub(crate) struct Excerpt {
 pub(crate) fn around(root: &AbsPath, home: Option<&AbsPath>) -> Result<Repository, Error> {
     let mut search = Search { home: home.cloned(), ..Search::default() };
     search.root(root)?;
-    Ok(search.found)
+    search.finish()
 }
 
 /// What the configuration of the user and of the machine leads to from each of `roots`.
-pub(crate) fn of_owner(roots: &[AbsPath], home: Option<&AbsPath>) -> Vec<Protected> {
+pub(crate) fn of_owner(roots: &[AbsPath], home: Option<&AbsPath>) -> Result<Vec<Protected>, Error> {
     let mut search = Search { home: home.cloned(), ..Search::default() };
     let below_home = [".gitconfig", ".config/git/config"].into_iter();
     let files =
@@ -85,7 +90,7 @@ pub(crate) fn of_owner(roots: &[AbsPath], home: Option<&AbsPath>) -> Vec<Protect
     for file in files {
         search.configuration(&file, roots, 0);
     }
-    search.found.protected
+    search.finish().map(|found| found.protected)
 }
 
 #[derive(Debug, Default)]
@@ -96,11 +101,25 @@ struct Search {
     read: BTreeSet<AbsPath>,
     /// How many directories below `modules` were looked at.
     seen: usize,
+    /// A directory that keeps a configuration from being read, and that a command could open again.
+    locked: Option<AbsPath>,
     /// How many bytes the excerpts have.
     excerpted: usize,
 }
 
 impl Search {
+    /// What was found. What a configuration names that cannot be read now could not be protected, and one command could
+    /// have locked it for another to write that.
+    fn finish(self) -> Result<Repository, Error> {
+        let Some(locked) = self.locked else { return Ok(self.found) };
+        Err(Error::Unenforceable {
+            rule: "the protection of what git's configuration names".into(),
+            reason: format!(
+                "{locked} cannot be looked into; give its owner's permissions back (chmod u+rwx)"
+            ),
+        })
+    }
+
     fn root(&mut self, root: &AbsPath) -> Result<(), Error> {
         let dot_git = below(root, ".git");
         for above in root.ancestors().skip(1).filter(is_repository) {
@@ -239,9 +258,13 @@ impl Search {
             self.git_directory(&directory, &work_tree);
             self.shared(&directory, &work_tree);
             self.excerpts(&directory, &work_tree);
-            for above in self.worktrees(&directory).iter().chain([&directory]) {
-                open.extend(self.directories(&below(above, "modules")));
+            for worktree in self.worktrees(&directory) {
+                open.extend(self.directories(&below(&worktree, "modules")));
             }
+            // A command can have made it look like a submodule's, to have what is really one below it passed over.
+            let is_own =
+                |path: &AbsPath| path.file_name().is_some_and(|name| OWN_DIRECTORIES.contains(&name));
+            open.extend(self.directories(&directory).into_iter().filter(|path| !is_own(path)));
         }
         Ok(())
     }
@@ -265,6 +288,9 @@ impl Search {
     fn configuration(&mut self, file: &AbsPath, work_trees: &[AbsPath], depth: usize) {
         if depth > MOST_INCLUDES || !self.read.insert(file.clone()) {
             return;
+        }
+        if self.locked.is_none() {
+            self.locked = locked_above(file);
         }
         let config = GitConfig::read(file.as_path());
         let beside = file.parent().unwrap_or_else(AbsPath::root);
@@ -413,6 +439,20 @@ fn is_module(directory: &AbsPath) -> Option<bool> {
     };
     // Of two submodules one may be called as the other one with `/config` behind it.
     Some(has("HEAD", |_| true)? || has("config", |metadata| !metadata.is_dir())?)
+}
+
+/// The innermost directory on the way to `file` that can be looked at, where this user's permissions end there and he
+/// could give them back to himself.
+fn locked_above(file: &AbsPath) -> Option<AbsPath> {
+    let is_refused = |error: std::io::Error| error.kind() == ErrorKind::PermissionDenied;
+    let is_locked = file.as_path().metadata().is_err_and(is_refused);
+    if !is_locked {
+        return None;
+    }
+    let mut on_the_way = file.ancestors().skip(1);
+    let (directory, found) =
+        on_the_way.find_map(|above| above.as_path().metadata().ok().map(|found| (above, found)))?;
+    (found.uid() == rustix::process::geteuid().as_raw()).then_some(directory)
 }
 
 fn is_nothing(error: &std::io::Error) -> bool {

@@ -18,7 +18,7 @@ impl Resolver {
         owner: &Owner,
         files: &mut FileSets,
     ) -> Result<Vec<Protected>, Error> {
-        let mut protected = git::of_owner(roots, owner.home.as_ref());
+        let mut protected = git::of_owner(roots, owner.home.as_ref())?;
         let owner_has_hooks = protected.iter().any(|one| one.inside == Inside::Scripts);
         for root in roots {
             let found = git::around(root, owner.home.as_ref())?;
