@@ -91,9 +91,9 @@ impl<'a> Lines<'a, '_> {
     fn is_about_files(&self, at: usize) -> bool {
         let program = &self.programs.list[at];
         let name = program.name.as_deref().unwrap_or_default();
-        let mut touched = touches(program, true, self.context).into_iter();
+        let is_outside = |touch: &Touch| !self.is_inside(&touch.place, touch.access == Access::Write);
         read_only::reads(&program.words, name).is_some()
-            || touched.any(|touch| !self.is_inside(&touch.place, touch.access == Access::Write))
+            || touches(program, true, self.context).iter().any(is_outside)
     }
 
     /// The allow rule that is the whole line, letter by letter.
