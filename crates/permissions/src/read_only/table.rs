@@ -1,6 +1,8 @@
 //! The programs that only read, and which of their options do more.
 
 use crate::shell::Word;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// What a program takes besides options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -353,8 +355,11 @@ const TOOLS: &[Tool] = &[
 
 /// The row of a program.
 pub(super) fn find(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().find(|tool| tool.name == name)
+    BY_NAME.get(name).copied()
 }
+
+static BY_NAME: LazyLock<HashMap<&'static str, &'static Tool>> =
+    LazyLock::new(|| TOOLS.iter().map(|tool| (tool.name, tool)).collect());
 
 /// Whether a command asks a program for its version and for nothing else.
 pub(super) fn is_version_probe(name: &str, words: &[Word]) -> bool {
