@@ -32,7 +32,7 @@ mod config;
 use super::{Inside, Missing, Protected};
 use crate::cover::{Covers, StandIn};
 use crate::error::Error;
-use config::{GitConfig, regular_content};
+use config::{GitConfig, content_without_links, regular_content};
 use palisade_policy::AbsPath;
 use std::collections::BTreeSet;
 use std::fs::{Metadata, symlink_metadata};
@@ -275,7 +275,7 @@ impl Search {
             return;
         }
         for path in configurations(directory) {
-            let text = regular_content(path.as_path());
+            let text = content_without_links(path.as_path());
             let Some(content) = text.and_then(|text| GitConfig::without_work_tree(&text)) else { continue };
             self.excerpted += content.len();
             if self.excerpted <= MOST_OF_EXCERPTS {

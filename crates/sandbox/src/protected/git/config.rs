@@ -5,6 +5,8 @@
 //! a conditional include counts whatever its condition. Only too much is then protected. Other values name programs
 //! to run; those are for whoever wrote the configuration, which no command can.
 
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, open, openat2};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -82,13 +84,33 @@ impl GitConfig {
     }
 }
 
-/// The content of a regular file of reasonable size. A pipe that somebody put there is not waited for.
+/// The content of a regular file of reasonable size. A pipe that somebody put there, even just now, is not waited for.
 pub(super) fn regular_content(path: &Path) -> Option<Vec<u8>> {
+    content_by(path, ResolveFlags::empty())
+}
+
+/// The same, with no symbolic link on the way: for content that is to be shown to a command. Another one could have put
+/// a link there just now, to a file that neither may read.
+pub(super) fn content_without_links(path: &Path) -> Option<Vec<u8>> {
+    content_by(path, ResolveFlags::NO_SYMLINKS)
+}
+
+fn content_by(path: &Path, resolve: ResolveFlags) -> Option<Vec<u8>> {
+    // Devices are not even opened.
     if !path.metadata().ok()?.is_file() {
         return None;
     }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = match resolve.is_empty() {
+        true => open(path, flags, Mode::empty()),
+        false => openat2(CWD, path, flags, Mode::empty(), resolve),
+    };
+    let file = File::from(file.ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
     let mut content = Vec::new();
-    std::fs::File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut content).ok()?;
+    file.take(MOST_BYTES).read_to_end(&mut content).ok()?;
     Some(content)
 }
 
@@ -201,6 +223,27 @@ mod tests {
         ] {
             let found = GitConfig::without_work_tree(text.as_bytes());
             assert_eq!(found.as_deref().map(String::from_utf8_lossy).as_deref(), kept, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_read_through_no_link_and_no_pipe_is_waited_for() {
+        use std::os::unix::fs::symlink;
+        let directory = tempfile::tempdir().expect("writable");
+        let top = directory.path().canonicalize().expect("just made");
+        let at = |name: &str| top.join(name);
+        std::fs::create_dir(at("real")).expect("writable");
+        std::fs::write(at("real/config"), "x").expect("writable");
+        symlink("real/config", at("link")).expect("writable");
+        symlink("real", at("way")).expect("writable");
+        for (name, is_shown) in [("real/config", true), ("link", false), ("way/config", false)] {
+            assert_eq!(regular_content(&at(name)).as_deref(), Some(&b"x"[..]), "{name}");
+            assert_eq!(content_without_links(&at(name)).is_some(), is_shown, "{name}");
+        }
+        nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRUSR).expect("writable");
+        for path in [at("pipe"), at("real"), at("missing")] {
+            assert_eq!(regular_content(&path), None, "{}", path.display());
+            assert_eq!(content_without_links(&path), None, "{}", path.display());
         }
     }
 
