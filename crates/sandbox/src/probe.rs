@@ -165,7 +165,8 @@ fn attempt(bwrap: &Program, version: &str, socat: Option<&Socat>) -> Result<(), 
         return Ok(());
     }
     let _ = said.read_to_end(&mut text);
-    Err(Cause::find(&String::from_utf8_lossy(&text), &ended, &Facts::gather(version)))
+    let cause = Cause::find(&String::from_utf8_lossy(&text), &ended, &Facts::gather(version));
+    Err(if socat.is_some() { cause.with_bridge() } else { cause })
 }
 
 fn refused(error: std::io::Error) -> Cause {

@@ -174,6 +174,15 @@ impl Cause {
         }
     }
 
+    /// The same, where there was a bridge of socat: what nobody knows the reason of may be that of the bridge, and then
+    /// does not make the sandbox unavailable.
+    pub(super) fn with_bridge(self) -> Self {
+        match self {
+            Cause::Other(reason) => Cause::NoBridge(reason),
+            cause => cause,
+        }
+    }
+
     /// The cause, from what bubblewrap said on standard error, how it ended, and the machine's facts.
     pub(super) fn find(said: &str, ended: &Result<Ended, LaunchError>, facts: &Facts) -> Self {
         let said = said.trim();
@@ -285,6 +294,18 @@ mod tests {
     }
 
     /// The messages are those of bubblewrap 0.4 to 0.11.
+    #[test]
+    fn what_fails_with_a_bridge_for_no_known_reason_is_laid_to_the_bridge() {
+        for (said, is_the_bridge) in [
+            ("bwrap: open /proc/5/ns/ns failed: No such file or directory", true),
+            ("", true),
+            ("bwrap: Creating new namespace failed: Operation not permitted", false),
+        ] {
+            let cause = Cause::find(said, &Err(LaunchError::Ended(137)), &facts(|_| {})).with_bridge();
+            assert_eq!(matches!(cause, Cause::NoBridge(_)), is_the_bridge, "{said}: {cause}");
+        }
+    }
+
     #[test]
     fn each_cause_is_told_apart() {
         let plain = facts(|_| {});
