@@ -348,7 +348,7 @@ impl Private {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(system("making", path)(errno.into())),
             }
-            Self::enter(path).map_err(|errno| system("opening to its owner", path)(errno.into()))?;
+            open_to_owner(path).map_err(|errno| system("opening to its owner", path)(errno.into()))?;
             let private = Private(path.clone());
             match private.open()?.map(|base| base.make()) {
                 // The last of its users removed it just now.
@@ -358,23 +358,6 @@ impl Private {
             }
         }
         Err(ScratchError::Contended(path.clone()))
-    }
-
-    /// Gives us the permissions that a umask took, also where another start was killed before it could. Those
-    /// that others have stay, for [`Private::open`] to refuse.
-    fn enter(path: &AbsPath) -> Result<(), Errno> {
-        let stat = match statat(CWD, path.as_path(), AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => return Ok(()),
-            other => other?,
-        };
-        let is_ours = is_our_directory(&stat) && stat.st_mode & 0o077 == 0;
-        if !is_ours || Mode::from_raw_mode(stat.st_mode).contains(Mode::RWXU) {
-            return Ok(());
-        }
-        match set_mode(CWD, path.as_bytes(), Mode::RWXU) {
-            Err(Errno::NOENT) => Ok(()),
-            other => other,
-        }
     }
 
     /// `None` when it is gone. A link, another user's directory or one that others may enter is refused:
@@ -505,6 +488,23 @@ fn set_mode(parent: BorrowedFd<'_>, name: &[u8], mode: Mode) -> Result<(), Errno
     let mode = nix::sys::stat::Mode::from_bits_truncate(mode.as_raw_mode());
     fchmodat(parent, name, mode, FchmodatFlags::NoFollowSymlink)
         .map_err(|error| Errno::from_raw_os_error(error as i32))
+}
+
+/// Gives us the permissions of a directory of ours that a umask took, also where another start was killed before it
+/// could. Those that others have stay, for whoever opens it to refuse.
+pub(crate) fn open_to_owner(path: &AbsPath) -> Result<(), Errno> {
+    let stat = match statat(CWD, path.as_path(), AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => return Ok(()),
+        other => other?,
+    };
+    let is_ours = is_our_directory(&stat) && stat.st_mode & 0o077 == 0;
+    if !is_ours || Mode::from_raw_mode(stat.st_mode).contains(Mode::RWXU) {
+        return Ok(());
+    }
+    match set_mode(CWD, path.as_bytes(), Mode::RWXU) {
+        Err(Errno::NOENT) => Ok(()),
+        other => other,
+    }
 }
 
 fn is_our_directory(stat: &Stat) -> bool {

@@ -2,6 +2,7 @@
 
 use super::CoverError;
 use super::entry::{Entry, Line, looks_like_cover, system};
+use crate::scratch::open_to_owner;
 use palisade_policy::AbsPath;
 use rustix::fs::{Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat, rmdir, unlink};
 use rustix::io::Errno;
@@ -189,9 +190,11 @@ impl Registry {
     /// Opens the registry, which may have to be made first.
     fn make(&self) -> Result<Option<OwnedFd>, CoverError> {
         match mkdir(self.path.as_bytes(), Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => self.open(),
-            Err(error) => Err(system("making", &self.path)(error)),
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(system("making", &self.path)(error)),
         }
+        open_to_owner(&self.path).map_err(system("opening to its owner", &self.path))?;
+        self.open()
     }
 
     /// Opens the registry, if there is one.
@@ -298,6 +301,20 @@ mod tests {
         flock(&remover, FlockOperation::NonBlockingLockExclusive).expect("nobody else has it");
         let opened = process.open_entry(&scene.project).expect("can be opened").expect("is there");
         assert!(process.lock_shared(opened).expect("no failure").is_none());
+    }
+
+    /// Such a one is left by a start that was killed right after, where the umask takes the owner's permissions too.
+    #[test]
+    fn a_registry_that_its_owner_cannot_enter_is_opened_to_him() {
+        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+        let scene = Scene::new();
+        let process = scene.process();
+        std::fs::DirBuilder::new().mode(0o600).create(process.path().as_path()).expect("writable");
+        process.enter(&scene.project).expect("can be entered");
+        let mode = std::fs::metadata(process.path().as_path()).expect("is there").permissions().mode();
+        assert_eq!(mode & 0o7777, 0o700);
+        process.leave(&scene.project);
+        assert!(!process.exists().expect("can be looked for"));
     }
 
     /// The name is a matter between processes of different builds: it may not change.
