@@ -196,6 +196,24 @@ fn many_connections_at_once_are_all_served() {
     }
 }
 
+/// The sandbox's process has a number within the bridge that grows with the ports, and that no process outside may have.
+#[test]
+fn many_ports_make_a_bridge_or_name_their_key() {
+    for machine in Machine::all() {
+        for (count, works) in [(30, true), (77, true), (150, true), (1500, false)] {
+            let hosts: Vec<_> = (0..count).map(|n| format!("127.0.0.1:{}", 20_000 + n)).collect();
+            let settings = json!({ "sandbox": { "network": { "allowedDomains": hosts } } }).to_string();
+            let output = machine.run(&["--settings", &settings], "echo there");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            if works {
+                check(&output, 0, "there\n");
+            } else {
+                assert!(output.status.code() == Some(125) && said.contains("allowedDomains"), "{said}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_command_sees_neither_socat_nor_its_sockets() {
     for machine in Machine::all() {

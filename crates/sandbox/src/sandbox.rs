@@ -251,14 +251,14 @@ impl Sandbox {
 
     /// A launch that failed may be one that can never succeed here: find out, and say what to do, or take the other
     /// bridge from now on. Not where it is the files of this very command that it failed for: whoever changes them must
-    /// not make the sandbox unavailable.
+    /// not make the sandbox unavailable. Nor where a bridge does not stand: that is said already.
     async fn explain(&self, error: LaunchError) -> Error {
-        use LaunchError::{Changed, Mount, TooManyWords};
+        use LaunchError::{Bridge, Changed, Mount, TooManyWords};
         let error = match Error::Launch(error).or_shortage() {
             Error::Launch(error) => error,
             shortage => return shortage,
         };
-        if matches!(error, Changed(_) | Mount { .. } | TooManyWords(_)) {
+        if matches!(error, Bridge(_) | Changed(_) | Mount { .. } | TooManyWords(_)) {
             return Error::Launch(error);
         }
         let policy = self.shared.policy();

@@ -20,9 +20,9 @@
 //! - *Number.* A flood of connections makes at most [`MOST_CONNECTIONS`] processes for each port; the rest waits in the
 //!   queue. A command that fills it harms itself.
 //!
-//! The outer bubblewrap is no wall, but an owner: with its first process everything ends, the socats too. It keeps two
-//! capabilities over its own namespaces: to listen on ports below 1024, and to make the namespace in which the
-//! command's user is mapped. It runs by paths that only root can change, with no variable of anybody's, and nothing
+//! The outer bubblewrap is no wall, but an owner: with its first process everything ends, the socats too. It keeps three
+//! capabilities over its own namespaces: to listen on ports below 1024, to make the namespace in which the command's
+//! user is mapped, and to mount. It runs by paths that only root can change, with no variable of anybody's, and nothing
 //! of the command's runs in it. The ports stand on the socats' command lines, where everybody can read them, as in
 //! `/proc/PID/net`; nothing else of the policy does.
 //!
@@ -48,12 +48,16 @@ const MOST_CONNECTIONS: usize = 320;
 /// answers off; the proxy has a limit of its own, which is lower.
 const HALF_CLOSED_SECONDS: u32 = 3600;
 
-/// How long the socats may take to listen. They need milliseconds.
-const LISTENING_TIME: Duration = Duration::from_secs(60);
+/// How long the socats may take to listen. They need milliseconds; a machine under heavy load may need seconds.
+const LISTENING_TIME: Duration = Duration::from_secs(10);
 
-/// What the outer bubblewrap is told, besides how to say who its first process is. Without a `/proc` of its own the
-/// inner one may mount one: the kernel asks for a whole one to be visible, and for root bubblewrap's has parts covered.
-const OUTER: [&str; 17] = [
+/// The longest script: the kernel takes 128 KiB for one word of a command line.
+const MOST_SCRIPT: usize = (128 << 10) - 1;
+
+/// What the outer bubblewrap is told, besides how to say who its first process is. It mounts no `/proc`, which comes
+/// after it: the inner bubblewrap looks itself up there by its number in this process namespace, and the kernel lets it
+/// mount one only where a whole one is to be seen. Of the one that bubblewrap makes for root, parts are covered.
+const OUTER: [&str; 19] = [
     "--unshare-user",
     "--uid",
     "0",
@@ -68,6 +72,8 @@ const OUTER: [&str; 17] = [
     "CAP_NET_BIND_SERVICE",
     "--cap-add",
     "CAP_SETFCAP",
+    "--cap-add",
+    "CAP_SYS_ADMIN",
     "--dev-bind",
     "/",
     "/",
@@ -80,6 +86,7 @@ pub struct Socat {
     shell: Program,
     env: Program,
     setsid: Program,
+    unshare: Program,
 }
 
 impl Socat {
@@ -89,7 +96,13 @@ impl Socat {
     /// When one of those is not there, or a confined command may write it.
     pub fn new(socat: Program, is_writable: impl Fn(&AbsPath) -> bool) -> Result<Self, ProgramError> {
         let find = |name| Program::find(name, None, &is_writable);
-        Ok(Socat { socat, shell: find("sh")?, env: find("env")?, setsid: find("setsid")? })
+        Ok(Socat {
+            socat,
+            shell: find("sh")?,
+            env: find("env")?,
+            setsid: find("setsid")?,
+            unshare: find("unshare")?,
+        })
     }
 
     /// The socat.
@@ -99,7 +112,7 @@ impl Socat {
 
     /// The programs that the bridge runs.
     pub fn paths(&self) -> impl Iterator<Item = &AbsPath> {
-        [&self.socat, &self.shell, &self.env, &self.setsid].into_iter().map(Program::path)
+        [&self.socat, &self.shell, &self.env, &self.setsid, &self.unshare].into_iter().map(Program::path)
     }
 }
 
@@ -137,17 +150,22 @@ impl Bridge<'_> {
     }
 
     /// The outer bubblewrap's arguments, up to where the words of the inner one follow.
-    pub(super) fn words(&self, bwrap: &Program, status: i32) -> Vec<OsString> {
+    pub(super) fn words(&self, bwrap: &Program, status: i32) -> Result<Vec<OsString>, LaunchError> {
+        let script = self.script();
+        if script.len() > MOST_SCRIPT {
+            let count = self.listen.len();
+            return Err(LaunchError::Bridge(format!(
+                "{count} addresses of this machine are allowed (allowedDomains), more than socat can be told of"
+            )));
+        }
         let mut words: Vec<OsString> = OUTER.iter().map(Into::into).collect();
         words.extend(["--json-status-fd".into(), status.to_string().into(), "--".into()]);
-        words.extend([
-            self.socat.shell.path().as_path().into(),
-            "-c".into(),
-            self.script().into(),
-            "sh".into(),
-        ]);
+        // By a program that becomes the next one, and not by the shell, which forgets what signals are blocked when it
+        // waits for one.
+        words.extend([self.socat.unshare.path().as_path().into(), "--mount-proc".into()]);
+        words.extend([self.socat.shell.path().as_path().into(), "-c".into(), script.into(), "sh".into()]);
         words.push(bwrap.path().as_path().into());
-        words
+        Ok(words)
     }
 
     /// Starts the socats, and becomes the inner bubblewrap without any variable, which a shell may have set.

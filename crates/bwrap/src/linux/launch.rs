@@ -164,9 +164,10 @@ pub fn start(start: Start<'_>) -> Result<Started, LaunchError> {
     let mut bwrap = Command::new(start.bwrap.handle());
     bwrap.arg0("bwrap").env_clear();
     let bridge = outer.map(|(bridge, sockets, (status, status_in))| {
-        bwrap.args(bridge.words(start.bwrap, status_in.as_raw_fd()));
-        (Bridged { sockets, status }, status_in)
+        bwrap.args(bridge.words(start.bwrap, status_in.as_raw_fd())?);
+        Ok((Bridged { sockets, status }, status_in))
     });
+    let bridge = bridge.transpose()?;
     for (option, fd) in ["--args", "--seccomp", "--json-status-fd", "--block-fd"].iter().zip(&keep) {
         bwrap.arg(option).arg(fd.to_string());
     }

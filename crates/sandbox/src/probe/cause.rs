@@ -212,7 +212,7 @@ impl Cause {
         if says(&["seccomp", "PR_SET_SECCOMP"]) {
             return Cause::NoSeccomp(said.into());
         }
-        if says(&["mount proc"]) {
+        if says(&["mount proc", "mount /proc"]) {
             return Cause::MaskedProc;
         }
         let about_namespaces = [
