@@ -1,19 +1,8 @@
 //! What looks harmless and is not: variables, texts, copies, connections and options that hide what they do, each kind
 //! with lines of it and with ordinary lines that it must leave alone.
 
-use crate::fixture::Session;
+use crate::fixture::{Session, all, open};
 use palisade_permissions::Mode;
-
-#[track_caller]
-fn all(session: &Session, lines: &[&str], expected: &str) {
-    for line in lines {
-        session.check(line, expected);
-    }
-}
-
-fn open(deny: &[&str]) -> Session {
-    Session::new().allow(&["Bash"]).deny(deny)
-}
 
 #[test]
 fn arithmetic_does_not_choose_what_runs() {

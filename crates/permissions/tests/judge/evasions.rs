@@ -1,18 +1,7 @@
 //! Ways around a rule, each kind with lines of it and with ordinary lines that it must leave alone.
 
-use crate::fixture::Session;
+use crate::fixture::{Session, all, open};
 use palisade_permissions::Mode;
-
-#[track_caller]
-fn all(session: &Session, lines: &[&str], expected: &str) {
-    for line in lines {
-        session.check(line, expected);
-    }
-}
-
-fn open(deny: &[&str]) -> Session {
-    Session::new().allow(&["Bash"]).deny(deny)
-}
 
 #[test]
 fn a_name_with_wildcards_may_be_any_program_that_it_could_find() {

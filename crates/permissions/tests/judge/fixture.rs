@@ -128,6 +128,19 @@ fn follow(path: &AbsPath) -> AbsPath {
     AbsPath::new([b"/home/u/.ssh", below].concat()).expect("a path")
 }
 
+/// Checks that each of the lines is judged so.
+#[track_caller]
+pub(crate) fn all(session: &Session, lines: &[&str], expected: &str) {
+    for line in lines {
+        session.check(line, expected);
+    }
+}
+
+/// A session in which every command is allowed but for these denies.
+pub(crate) fn open(deny: &[&str]) -> Session {
+    Session::new().allow(&["Bash"]).deny(deny)
+}
+
 pub(crate) fn rule(text: &str, list: List) -> PermissionRule {
     let anchor = RuleAnchor {
         working_directory: path("/w/proj"),

@@ -1,15 +1,8 @@
 //! Faults that people reported of permission engines, each kind with the right answer. What is a limit of
 //! rules about text is a test, too, so that nobody takes it for more.
 
-use crate::fixture::Session;
+use crate::fixture::{Session, all};
 use palisade_permissions::{Call, Mode};
-
-#[track_caller]
-fn all(session: &Session, lines: &[&str], expected: &str) {
-    for line in lines {
-        session.check(line, expected);
-    }
-}
 
 #[test]
 fn an_allow_for_one_program_approves_no_other_of_the_line() {

@@ -1,17 +1,10 @@
 //! What lies around a line: the mode, exclusions, a wish to leave the sandbox, hosts, and what earlier commands of it
 //! may have changed. Faults that people reported of permission engines, with the right answers.
 
-use crate::fixture::{Session, path, said};
+use crate::fixture::{Session, all, path, said};
 use palisade_permissions::shell::Shell;
 use palisade_permissions::{Call, Context, Mode, excluded, judge_host};
 use palisade_policy::{AbsPath, Endpoint, Host};
-
-#[track_caller]
-fn all(session: &Session, lines: &[&str], expected: &str) {
-    for line in lines {
-        session.check(line, expected);
-    }
-}
 
 #[test]
 fn reading_lines_pass_in_plan_mode() {
