@@ -83,11 +83,16 @@ impl Outside {
         // A group of its own, as a command inside has: signals for it reach it alone.
         command.current_dir(working_directory).process_group(0);
         let child = command.stdin(stdin).stdout(stdout).stderr(stderr).spawn();
-        let child = child.map_err(system("starting the command"))?;
-        let handle =
-            rustix::process::pidfd_open(rustix::process::Pid::from_child(&child), PidfdFlags::empty());
-        let handle = handle.map_err(|error| system("opening the command's process")(error.into()))?;
-        Ok(Outside { child, handle, is_reaped: false })
+        let mut child = child.map_err(system("starting the command"))?;
+        let pid = rustix::process::Pid::from_child(&child);
+        match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(handle) => Ok(Outside { child, handle, is_reaped: false }),
+            Err(error) => {
+                let _ = killpg(Pid::from_raw(pid.as_raw_nonzero().get()), Signal::SIGKILL);
+                let _ = child.wait();
+                Err(system("opening the command's process")(error.into()))
+            }
+        }
     }
 
     pub(crate) fn ended(&self) -> BorrowedFd<'_> {

@@ -297,13 +297,20 @@ impl Held {
 }
 
 impl Running {
-    fn adopt(bwrap: Child, status: Status, watch: Watch) -> Result<Self, LaunchError> {
-        let doing = failed("opening bubblewrap's process");
-        let pid = Pid::from_child(&bwrap);
-        let handle =
-            rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(|error| doing(error.into()))?;
-        // Until the first process is known its place is taken by bubblewrap, whose end is the end of both.
-        let init = handle.try_clone().map_err(doing)?;
+    fn adopt(mut bwrap: Child, status: Status, watch: Watch) -> Result<Self, LaunchError> {
+        let handles = rustix::process::pidfd_open(Pid::from_child(&bwrap), PidfdFlags::empty())
+            .map_err(io::Error::from)
+            // Until the first process is known its place is taken by bubblewrap, whose end is the end of both.
+            .and_then(|handle| Ok((handle.try_clone()?, handle)));
+        let (init, handle) = match handles {
+            Ok(handles) => handles,
+            Err(error) => {
+                // Still without arguments: left alone, it would take their end for "none" and go on.
+                let _ = bwrap.kill();
+                let _ = bwrap.wait();
+                return Err(failed("opening bubblewrap's process")(error));
+            }
+        };
         Ok(Running {
             bwrap,
             handle,
@@ -352,7 +359,11 @@ impl Running {
         if let Some(said) = said {
             return Ok(said);
         }
-        let status = self.reap().map_err(failed("waiting for bubblewrap"))?;
+        let waiting = failed("waiting for bubblewrap");
+        wait_readable(self.handle.as_fd(), Instant::now() + UNTIL_IT_IS_SEEN).map_err(&waiting)?;
+        // A first process that it has made waits to be told to go on, and nobody is there to tell it any more.
+        self.kill();
+        let status = self.reap().map_err(waiting)?;
         Err(LaunchError::Ended(status.and_then(|status| status.code()).unwrap_or(-1)))
     }
 
