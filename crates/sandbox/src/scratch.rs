@@ -348,8 +348,8 @@ impl Private {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(system("making", path)(errno.into())),
             }
-            open_to_owner(path).map_err(|errno| system("opening to its owner", path)(errno.into()))?;
             let private = Private(path.clone());
+            open_to_owner(path).map_err(|errno| system("opening to its owner", path)(errno.into()))?;
             match private.open()?.map(|base| base.make()) {
                 // The last of its users removed it just now.
                 None => {}
@@ -402,7 +402,11 @@ struct Held {
 impl Held {
     /// Makes and locks a directory; `None` when somebody took it away before it was locked.
     fn make(base: &Base) -> Result<Option<Self>, ScratchError> {
-        Self::lock(base, base.make_directory()?)
+        let path = base.make_directory()?;
+        Self::lock(base, path.clone()).inspect_err(|_| {
+            // Nothing is in it, and nothing says that anybody is using it.
+            let _ = unlinkat(&base.directory, path.file_name().unwrap_or_default(), AtFlags::REMOVEDIR);
+        })
     }
 
     /// Locks the directory `path`, just made in `base`; `None` when a sweep has the lock, or was there
@@ -480,7 +484,9 @@ fn warn_of_rest(path: &AbsPath, removed: Result<Removed, Errno>) {
 /// Makes the directory `name` in `parent` with just that mode, whatever the umask is.
 fn make_directory(parent: BorrowedFd<'_>, name: &[u8], mode: Mode) -> Result<(), Errno> {
     mkdirat(parent, name, mode)?;
-    set_mode(parent, name, mode)
+    set_mode(parent, name, mode).inspect_err(|_| {
+        let _ = unlinkat(parent, name, AtFlags::REMOVEDIR);
+    })
 }
 
 /// Sets the mode of `name` in `parent`, which may be one that we cannot open; follows no link.

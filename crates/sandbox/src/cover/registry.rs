@@ -54,7 +54,8 @@ impl Registry {
             share.users += 1;
             return Ok(Arc::clone(&share.entry));
         }
-        let entry = Arc::new(self.lock_entry(directory)?);
+        // Where it fails halfway, what was made for it goes as what a killed process leaves does.
+        let entry = Arc::new(self.lock_entry(directory).inspect_err(|_| self.sweep())?);
         held.insert(directory.clone(), Share { users: 1, entry: Arc::clone(&entry) });
         Ok(entry)
     }
