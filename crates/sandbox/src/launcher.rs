@@ -52,6 +52,11 @@ impl Launcher {
         answered.await.map_err(|_| Self::has_ended())
     }
 
+    /// Waits until everything that was asked for so far is done.
+    pub(crate) fn catch_up(&self) {
+        let _ = self.begin(|| ()).recv();
+    }
+
     /// The error for a job that was never done.
     pub(crate) fn has_ended() -> Error {
         system("launching")(std::io::Error::other("the launching thread has ended"))

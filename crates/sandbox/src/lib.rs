@@ -42,6 +42,7 @@ mod scratch;
 mod shared;
 mod shortage;
 mod streams;
+mod task;
 
 pub use cover::CoverError;
 pub use error::Error;

@@ -7,6 +7,7 @@ use crate::outside::{Outside, UnsandboxedReason};
 use crate::report::{self, Ignored, Neutraliser};
 use crate::scratch::{CommandDirectory, SocketDirectory};
 use crate::shared::Shared;
+use crate::task::Task;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use palisade_bwrap::linux::{Ended, Running};
@@ -62,7 +63,10 @@ enum State {
     Running(Box<Standing>),
     Outside(Outside),
     /// The command has ended; what it left is being cleared away.
-    Ending(JoinHandle<std::io::Result<Ended>>),
+    Ending {
+        clearing: Task<()>,
+        status: Result<u8, Error>,
+    },
     /// Nothing is left but connections of the proxy that do not know yet that nobody is there.
     Closing(Result<u8, Error>),
     Ended,
@@ -170,9 +174,11 @@ impl Process {
             State::Outside(outside) => State::Closing(outside.finish()),
             other => other,
         };
-        if let State::Ending(ending) = &mut self.state {
-            let ended = ending.await.map_err(|error| system("ending the sandbox")(error.into()))?;
-            self.state = State::Closing(ended.map_err(system("ending the sandbox")).and_then(status_of));
+        if let State::Ending { clearing, .. } = &mut self.state {
+            let cleared = clearing.await.map_err(system("ending the sandbox"));
+            if let State::Ending { status, .. } = std::mem::replace(&mut self.state, State::Ended) {
+                self.state = State::Closing(cleared.and(status));
+            }
         }
         if let Ok(walls) = &mut self.walls {
             walls.proxy.close().await;
@@ -186,7 +192,7 @@ impl Process {
     fn running(&self) -> Option<&Running> {
         match &self.state {
             State::Running(standing) => Some(&standing.running),
-            State::Outside(_) | State::Ending(_) | State::Closing(_) | State::Ended => None,
+            State::Outside(_) | State::Ending { .. } | State::Closing(_) | State::Ended => None,
         }
     }
 
@@ -214,16 +220,15 @@ impl Process {
 /// files to remove.
 fn clear_away(standing: Standing) -> State {
     let Standing { running, covers, temporary, sockets, shared } = standing;
-    let ended = running.finish();
+    let status = running.finish().map_err(system("ending the sandbox")).and_then(status_of);
     drop(sockets);
     match temporary.remove_if_empty() {
-        None if covers.is_empty() => {
-            State::Closing(ended.map_err(system("ending the sandbox")).and_then(status_of))
-        }
-        temporary => State::Ending(tokio::task::spawn_blocking(move || {
-            drop((covers, temporary, shared));
-            ended
-        })),
+        None if covers.is_empty() => State::Closing(status),
+        temporary => match Task::start(move || drop((covers, temporary, shared))) {
+            Ok(clearing) => State::Ending { clearing, status },
+            // Without a thread for it, it is done by now.
+            Err(_) => State::Closing(status),
+        },
     }
 }
 

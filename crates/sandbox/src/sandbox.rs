@@ -19,6 +19,7 @@ use crate::resolve::{Places, Resolved, resolve};
 use crate::scratch::{CommandDirectory, Scratch, SocketDirectory, Substitute};
 use crate::shared::Shared;
 use crate::streams::{Pipes, refuse_ways_around};
+use crate::task::Task;
 use palisade_bwrap::linux::{
     Bridge, Build, Entry, Expected, Held, LaunchError, Listener, Start, Started, start,
 };
@@ -262,9 +263,11 @@ impl Sandbox {
             return Error::Launch(error);
         }
         let policy = self.shared.policy();
-        let Ok(answer) = tokio::task::spawn_blocking(move || probe(&policy)).await else {
-            return Error::Launch(error);
+        let answer = match Task::start(move || probe(&policy)) {
+            Ok(task) => task.await,
+            Err(_) => return Error::Launch(error),
         };
+        let Ok(answer) = answer else { return Error::Launch(error) };
         let is_shut = matches!(error, LaunchError::Namespaces(_));
         match (answer.cause, answer.bridge) {
             (Some(cause), _) => cause.into(),
@@ -314,10 +317,18 @@ impl Sandbox {
     }
 }
 
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // What the thread still does for a command that was given up must not be cut off by the end of the process.
+        self.shared.launcher.catch_up();
+    }
+}
+
 /// The same, once it is certain that what is mounted is what was resolved, where that is known.
 async fn verified(held: Held, expected: Option<Vec<Expected>>) -> Result<Result<Held, LaunchError>, Error> {
-    let verify = move || held.verify(expected.as_deref()).map(|()| held);
-    tokio::task::spawn_blocking(verify).await.map_err(|error| system("looking at the sandbox")(error.into()))
+    let doing = system("looking at the sandbox");
+    let task = Task::start(move || held.verify(expected.as_deref()).map(|()| held)).map_err(&doing)?;
+    task.await.map_err(doing)
 }
 
 /// A command cannot start in a directory that it may not enter. (It may enter a hidden one in which something is to be
