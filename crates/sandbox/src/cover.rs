@@ -27,7 +27,8 @@
 //! *directory* with covers there is an entry in a registry, `/tmp/palisade-covers-UID`, that lists their
 //! paths. Whoever uses one of them holds a shared `flock` on the entry. Whoever can make his lock exclusive
 //! is the last: he removes the covers, then the entry. The kernel takes the locks of a killed process, and
-//! the next start removes what is listed in an entry that nobody holds.
+//! the next start removes what is listed in an entry that nobody holds. It tries again, too, where the last one could
+//! not remove something: the entry stays as long as that does.
 //!
 //! An entry lists a path before its cover is made, so that no kill leaves a cover that is not listed. A cover
 //! is an empty file without any write permission, or a socket without any, at a listed path; what has become anything

@@ -69,22 +69,24 @@ impl Entry {
         }
     }
 
-    /// Removes every cover that is listed, and what is unwanted. What fails is a warning.
-    pub(super) fn remove_covers(&self) {
-        let listed = self.lines().unwrap_or_else(|error| {
-            tracing::warn!("covers that should be removed could not be listed: {error}");
-            HashSet::new()
-        });
-        for line in listed {
-            match line {
-                Line::Cover(path) => {
-                    if let Err(error) = self.remove(&path) {
-                        tracing::warn!("{path}, a cover, could not be removed: {error}");
-                    }
-                }
-                Line::Unwanted(path) => self.remove_unwanted(&path),
+    /// Removes every cover that is listed, and what is unwanted. What fails is a warning, and `false`.
+    pub(super) fn remove_covers(&self) -> bool {
+        let listed = match self.lines() {
+            Ok(listed) => listed,
+            Err(error) => {
+                tracing::warn!("covers that should be removed could not be listed: {error}");
+                return false;
             }
-        }
+        };
+        let removed = listed.iter().map(|line| match line {
+            Line::Cover(path) => self
+                .remove(path)
+                .inspect_err(|error| tracing::warn!("{path}, a cover, could not be removed: {error}"))
+                .is_ok(),
+            Line::Unwanted(path) => self.remove_unwanted(path),
+        });
+        // One that fails keeps none of the others.
+        removed.fold(true, |all, is_removed| all && is_removed)
     }
 
     /// Removes the cover at `path`, unless it has become something else or its directory has gone.
@@ -97,9 +99,10 @@ impl Entry {
         })
     }
 
-    /// Removes whatever stands at `path`, which was missing when the command started.
-    pub(super) fn remove_unwanted(&self, path: &AbsPath) {
-        match self.take_away(path) {
+    /// Removes whatever stands at `path`, which was missing when the command started; `false` when that fails.
+    pub(super) fn remove_unwanted(&self, path: &AbsPath) -> bool {
+        let removed = self.take_away(path);
+        match &removed {
             Ok(None) => {}
             Ok(Some(Removed::Whole)) => {
                 tracing::warn!("{path}, which git would follow, was made by a command and is removed");
@@ -109,6 +112,7 @@ impl Entry {
             }
             Err(error) => tracing::warn!("{path}, which a command made, could not be removed: {error}"),
         }
+        removed.is_ok()
     }
 
     /// Removes what stands at `path`; `None` when nothing does.

@@ -127,7 +127,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes an entry and its covers, unless somebody else holds it. The lock on it is gone afterwards.
+    /// Removes an entry and its covers, unless somebody else holds it. It stays for a later start where one of them
+    /// could not be removed. The lock on it is gone afterwards.
     fn remove_if_unused(&self, entry: &Entry, name: &str) -> Result<(), CoverError> {
         match flock(entry, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Ok(()),
@@ -136,8 +137,7 @@ impl Registry {
         // Only the holder of this lock unlinks an entry: one without a name was removed before we had the
         // lock.
         let is_removed = fstat(entry).is_ok_and(|stat| stat.st_nlink == 0);
-        if !is_removed {
-            entry.remove_covers();
+        if !is_removed && entry.remove_covers() {
             // By its path, which takes no descriptor. The registry was ours when the entry was opened, and it cannot
             // have been replaced since: it is not empty, and `/tmp` is sticky.
             unlink(self.path.as_path().join(name)).map_err(system("removing an entry of", &self.path))?;
@@ -315,6 +315,24 @@ mod tests {
         let mode = std::fs::metadata(process.path().as_path()).expect("is there").permissions().mode();
         assert_eq!(mode & 0o7777, 0o700);
         process.leave(&scene.project);
+        assert!(!process.exists().expect("can be looked for"));
+    }
+
+    /// A name of 300 bytes is one that no system call takes.
+    #[test]
+    fn what_could_not_be_removed_stays_on_the_list_for_a_later_start() {
+        use std::io::Write;
+        let scene = Scene::new();
+        let process = scene.holder();
+        let entry = process.path().as_path().join(entry_name(&scene.project));
+        let mut list = std::fs::OpenOptions::new().append(true).open(&entry).expect("is there");
+        let never = format!("\0/{}/x\0", "n".repeat(300));
+        list.write_all(never.as_bytes()).expect("writable");
+        process.leave(&scene.project);
+        assert!(!looks_like_cover(&scene.cover()), "the others go");
+        assert!(entry.exists());
+        std::fs::write(&entry, "").expect("writable");
+        scene.process().sweep();
         assert!(!process.exists().expect("can be looked for"));
     }
 
