@@ -78,15 +78,17 @@ impl Entry {
                 return false;
             }
         };
-        let removed = listed.iter().map(|line| match line {
-            Line::Cover(path) => self
-                .remove(path)
-                .inspect_err(|error| tracing::warn!("{path}, a cover, could not be removed: {error}"))
-                .is_ok(),
-            Line::Unwanted(path) => self.remove_unwanted(path),
-        });
-        // One that fails keeps none of the others.
-        removed.fold(true, |all, is_removed| all && is_removed)
+        let mut are_removed = true;
+        for line in &listed {
+            are_removed &= match line {
+                Line::Cover(path) => self
+                    .remove(path)
+                    .inspect_err(|error| tracing::warn!("{path}, a cover, could not be removed: {error}"))
+                    .is_ok(),
+                Line::Unwanted(path) => self.remove_unwanted(path),
+            };
+        }
+        are_removed
     }
 
     /// Removes the cover at `path`, unless it has become something else or its directory has gone.
