@@ -18,11 +18,6 @@ pub struct Setting<'a> {
     pub hidden_directory: &'a AbsPath,
     /// Where the command starts.
     pub working_directory: &'a AbsPath,
-    /// Host-wide files and directories below `/proc` to bind read-only, since root owns them and would need no
-    /// capability to write them.
-    pub proc_read_only: &'a [AbsPath],
-    /// Those to hide, since they tell of the host as a whole.
-    pub proc_hidden: &'a [(AbsPath, palisade_policy::Node)],
     /// Symbolic links directly in `/`, each with its text, that lead to what the command may see: `/bin`, `/lib64`. They
     /// are made where the sandbox's tree is made anew.
     pub root_links: &'a [(AbsPath, Vec<u8>)],
@@ -91,12 +86,6 @@ pub fn arguments(mounts: &Mounts, setting: &Setting<'_>) -> Result<Vec<Vec<u8>>,
     }
     // Shared memory is for every user, as on the host; bubblewrap makes the directory for one.
     list.push(["--dev", "/dev", "--chmod", "1777", "/dev/shm", "--proc", "/proc"]);
-    for path in setting.proc_read_only {
-        list.bind("--ro-bind", path, path);
-    }
-    for (path, node) in setting.proc_hidden {
-        list.bind("--ro-bind", setting.source(*node), path);
-    }
     for step in mounts.steps() {
         list.step(step, setting);
         if list.0.len() > MOST_ARGUMENTS {
@@ -111,15 +100,6 @@ pub fn arguments(mounts: &Mounts, setting: &Setting<'_>) -> Result<Vec<Vec<u8>>,
         return Err(ArgumentsError::TooManyVariables(setting.variables.len()));
     }
     Ok(list.0)
-}
-
-impl Setting<'_> {
-    fn source(&self, node: palisade_policy::Node) -> &AbsPath {
-        match node {
-            palisade_policy::Node::File => self.hidden_file,
-            palisade_policy::Node::Directory => self.hidden_directory,
-        }
-    }
 }
 
 struct List(Vec<Vec<u8>>);
@@ -183,13 +163,13 @@ mod tests {
             hidden_file: &path("/s/file"),
             hidden_directory: &path("/s/directory"),
             working_directory: &confinement.working_directory,
-            proc_read_only: &[path("/proc/sys")],
-            proc_hidden: &[(path("/proc/timer_list"), Node::File)],
             root_links: &[(path("/bin"), b"usr/bin".to_vec())],
             within: None,
             variables: &[(b"A".to_vec(), b"b\nc".to_vec())],
         };
-        let list = arguments(&Mounts::plan(&confinement), &setting)?;
+        let hidden = [(path("/proc/timer_list"), Node::File)];
+        let mounts = Mounts::plan(&confinement).guarded(&[path("/proc/sys")], &hidden);
+        let list = arguments(&mounts, &setting)?;
         Ok(list.into_iter().map(|word| String::from_utf8_lossy(&word).escape_default().to_string()).collect())
     }
 

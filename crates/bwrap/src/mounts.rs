@@ -83,6 +83,8 @@ const OWN: [&str; 2] = ["/dev", "/proc"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mounts {
     steps: Vec<Mount>,
+    /// How many of the steps, the first ones, shut what the sandbox's own `/proc` has of the host.
+    guards: usize,
     root_writable: bool,
 }
 
@@ -98,10 +100,23 @@ impl Mounts {
     /// Plans the mounts for `confinement`. Takes time in proportion to the number of rules and the depth of their paths.
     pub fn plan(confinement: &Confinement) -> Self {
         if confinement.files_disabled {
-            return Mounts { steps: Vec::new(), root_writable: true };
+            return Mounts { steps: Vec::new(), guards: 0, root_writable: true };
         }
         let steps = Planner::new(confinement).plan();
-        Mounts { steps, root_writable: false }
+        Mounts { steps, guards: 0, root_writable: false }
+    }
+
+    /// Shuts these entries of `/proc` before anything else is done: root owns them and would need no capability to write
+    /// them, or they tell of the host as a whole.
+    #[must_use]
+    pub fn guarded(self, read_only: &[AbsPath], hidden: &[(AbsPath, Node)]) -> Self {
+        let read_only = read_only.iter().map(|at| Mount::ReadOnly(at.clone()));
+        let hidden = hidden.iter().map(|(at, node)| match node {
+            Node::File => Mount::HideFile(at.clone()),
+            Node::Directory => Mount::HideDirectory(at.clone()),
+        });
+        let guards: Vec<_> = read_only.chain(hidden).collect();
+        Mounts { guards: guards.len(), steps: guards.into_iter().chain(self.steps).collect(), ..self }
     }
 
     /// The steps, in the order in which they must be carried out, after the host's tree was bound.
@@ -109,16 +124,22 @@ impl Mounts {
         &self.steps
     }
 
-    /// The same plan in two: what bubblewrap is to mount, and what is to be mounted once it has. The second is empty
-    /// unless there are more than `most` steps, or links, which bubblewrap cannot mount. What lies in `/dev` and `/proc`
-    /// stays with bubblewrap: the sandbox has its own there, and only bubblewrap can reach the host's.
-    pub fn split(self, most: usize) -> (Mounts, Mounts) {
-        let is_short = self.steps.len() <= most || self.steps.iter().any(|step| step.path().is_root());
+    /// The same plan in two: what bubblewrap is to mount, and what is to be mounted once it has. What a rule names in
+    /// `/dev` and `/proc` stays with bubblewrap: the sandbox has its own there, and only bubblewrap can reach the host's.
+    /// So does everything where a rule hides `/`, but for links, which bubblewrap cannot mount.
+    pub fn split(self) -> (Mounts, Mounts) {
+        let hides_root = self.hides_root();
+        let Mounts { mut steps, guards, root_writable } = self;
         let bubblewraps =
-            |step: &Mount| !matches!(step, Mount::PinLink(_)) && (is_short || is_own(step.path()));
-        let (first, then) = self.steps.into_iter().partition(bubblewraps);
-        let root_writable = self.root_writable;
-        (Mounts { steps: first, root_writable }, Mounts { steps: then, root_writable })
+            |step: &Mount| !matches!(step, Mount::PinLink(_)) && (hides_root || is_own(step.path()));
+        let (first, then): (Vec<_>, Vec<_>) = steps.split_off(guards).into_iter().partition(bubblewraps);
+        // What a rule opens must not be shut again.
+        let is_opened = !first.is_empty();
+        let [first, then] = [(first, is_opened), (then, !is_opened)].map(|(others, has_guards)| {
+            let guards = if has_guards { std::mem::take(&mut steps) } else { Vec::new() };
+            Mounts { guards: guards.len(), steps: guards.into_iter().chain(others).collect(), root_writable }
+        });
+        (first, then)
     }
 
     /// Whether the plan leaves the very file `at` to be read and not to be written.

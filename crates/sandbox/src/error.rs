@@ -125,11 +125,16 @@ impl Error {
             Error::System { error, .. }
             | Error::Path { error, .. }
             | Error::Launch(LaunchError::System { error, .. } | LaunchError::Namespaces(error))
+            | Error::Launch(LaunchError::Mount { error, .. })
             | Error::Scratch(ScratchError::System { error, .. })
             | Error::Cover(CoverError::System { error, .. }) => error,
             _ => return self,
         };
-        match Shortage::of(error) {
+        let shortage = match &self {
+            Error::Launch(LaunchError::Mount { .. }) => Shortage::of_mounting(error),
+            _ => Shortage::of(error),
+        };
+        match shortage {
             Some(shortage) => Error::Shortage { failed: self.to_string(), shortage },
             None => self,
         }

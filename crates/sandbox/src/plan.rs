@@ -15,10 +15,6 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
 
-/// Of a plan with more mounts than this bubblewrap makes none: its time grows with their square, and by now another
-/// process, which costs a millisecond, is faster.
-const MOST_BY_BUBBLEWRAP: usize = 50;
-
 /// The most mounts that are made for one command. The kernel's own limit (`fs.mount-max`) is twice that.
 const MOST_ATTACHED: usize = 50_000;
 
@@ -55,29 +51,32 @@ impl Plan {
         };
         let variables = environment::variables(&scene, listen.proxy);
         let guards = shared.guards().map_err(system("reading /proc"))?;
-        let mut mounts = Mounts::plan(confinement);
+        let mut mounts = Mounts::plan(confinement).guarded(&guards.read_only, &guards.hidden);
         let substitutes = substitute(&mut mounts, resolved, shared)?;
         let root_links = if mounts.hides_root() { root_links(&confinement.files)? } else { Vec::new() };
         let setting = Setting {
             hidden_file: &shared.scratch.hidden_file()?,
             hidden_directory: &shared.scratch.hidden_directory()?,
             working_directory: &confinement.working_directory,
-            proc_read_only: &guards.read_only,
-            proc_hidden: &guards.hidden,
             root_links: &root_links,
             within: bridge.is_socat().then(within),
             variables: if shared.entry.is_some() { &[] } else { &variables },
         };
         let can_attach = bridge.can_enter() && can_attach();
-        let most = if can_attach { MOST_BY_BUBBLEWRAP } else { usize::MAX };
+        let link = mounts.steps().iter().find(|step| matches!(step, Mount::PinLink(_)));
+        if let (false, Some(link)) = (can_attach, link) {
+            return Err(unheld(confinement, link.path()));
+        }
+        if can_attach && mounts.steps().len() > MOST_ATTACHED {
+            return Err(too_many(confinement, &format!("{} mounts", mounts.steps().len())));
+        }
         let expected = expected(&mounts)?;
-        let (mounts, attached) = mounts.split(most);
-        if let (false, Some(step)) = (can_attach, attached.steps().first()) {
-            return Err(unheld(confinement, step.path()));
-        }
-        if attached.steps().len() > MOST_ATTACHED {
-            return Err(too_many(confinement, &format!("{} mounts", attached.steps().len())));
-        }
+        let (mounts, attached) = if can_attach {
+            let (first, then) = mounts.split();
+            (first, Some(then).filter(|then| !then.steps().is_empty()))
+        } else {
+            (mounts, None)
+        };
         let arguments = arguments(&mounts, &setting).map_err(|error| match error {
             ArgumentsError::TooMany { count, .. } => too_many(
                 confinement,
@@ -86,8 +85,8 @@ impl Plan {
             error => error.into(),
         })?;
         let Setting { hidden_file, hidden_directory, .. } = setting;
-        let attachments = (!attached.steps().is_empty()).then(|| Attachments {
-            mounts: attached,
+        let attachments = attached.map(|mounts| Attachments {
+            mounts,
             hidden_file: hidden_file.clone(),
             hidden_directory: hidden_directory.clone(),
         });

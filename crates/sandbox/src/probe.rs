@@ -148,13 +148,12 @@ fn attempt(bwrap: &Program, version: &str, socat: Option<&Socat>) -> Result<(), 
         hidden_file: &scratch.hidden_file().map_err(|error| unmade(&error))?,
         hidden_directory: &scratch.hidden_directory().map_err(|error| unmade(&error))?,
         working_directory: &confinement.working_directory,
-        proc_read_only: &guards.read_only,
-        proc_hidden: &guards.hidden,
         root_links: &[],
         within: socat.map(|_| within()),
         variables: &[],
     };
-    let planned = arguments(&Mounts::plan(&confinement), &setting);
+    let mounts = Mounts::plan(&confinement).guarded(&guards.read_only, &guards.hidden);
+    let planned = arguments(&mounts, &setting);
     let arguments = planned.map_err(|error| Cause::Other(error.to_string()))?;
     let (mut said, stderr) = std::io::pipe().map_err(refused)?;
     let sockets = scratch.socket_directory().map_err(|error| unmade(&error))?;

@@ -129,10 +129,12 @@ impl Drop for Places {
     }
 }
 
-/// Where the masks of all sandboxes of this user are.
+/// Where the masks of all sandboxes of this user are: by a path without links, since they are mounted from it. (What
+/// `/tmp` itself is only an administrator decides.)
 static PRIVATE: LazyLock<AbsPath> = LazyLock::new(|| {
-    let path = AbsPath::new(format!("/tmp/{PREFIX}private-{}", rustix::process::geteuid().as_raw()));
-    path.unwrap_or_else(|_| AbsPath::root())
+    let base = std::fs::canonicalize("/tmp").unwrap_or_else(|_| "/tmp".into());
+    let path = base.join(format!("{PREFIX}private-{}", rustix::process::geteuid().as_raw()));
+    AbsPath::try_from(path.as_path()).unwrap_or_else(|_| AbsPath::root())
 });
 
 impl Scratch {

@@ -25,6 +25,9 @@ pub enum Shortage {
     /// Of this process.
     #[error("this process may write no file of the size that is needed; raise that limit (`ulimit -f`)")]
     FileSize,
+    /// Of a mount namespace.
+    #[error("a sandbox has as many mounts as the kernel allows; raise the kernel setting fs.mount-max")]
+    Mounts,
     /// Of a disk, or of this user on it.
     #[error("there is no room left on that disk, or this user's share of it is used up")]
     Space,
@@ -44,6 +47,11 @@ impl Shortage {
         }
     }
 
+    /// The limit that a mount failed for. It takes no room on a disk.
+    pub(crate) fn of_mounting(error: &io::Error) -> Option<Self> {
+        Self::of(error).map(|shortage| if shortage == Shortage::Space { Shortage::Mounts } else { shortage })
+    }
+
     /// The limit that is named in what bubblewrap said, or the shell of a bridge. (Neither writes to a disk: what
     /// bubblewrap finds no space on is the number of namespaces, which is zero where they are switched off.)
     pub(crate) fn said(said: &str) -> Option<Self> {
@@ -61,6 +69,14 @@ impl Shortage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_space_for_a_mount_is_none_on_a_disk() {
+        let of = |errno: Errno| Shortage::of_mounting(&errno.into());
+        assert_eq!(of(Errno::ENOSPC), Some(Shortage::Mounts));
+        assert_eq!(of(Errno::EMFILE), Some(Shortage::Descriptors));
+        assert_eq!(of(Errno::EPERM), None);
+    }
 
     #[test]
     fn what_bubblewrap_says_names_the_limit() {
