@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 use crate::outside::UnsandboxedReason;
 use crate::plan::Plan;
 use crate::prepared::{Inside, Prepared};
-use crate::probe::{ProbedBridge, probe};
+use crate::probe::{Cause, ProbedBridge, probe};
 use crate::process::{Process, Walls};
 use crate::profile::{self, Backend};
 use crate::report::Ignored;
@@ -102,9 +102,7 @@ impl Sandbox {
         };
         match prepared {
             Err(Error::Unavailable(cause)) if !self.shared.policy().fail_if_unavailable => {
-                tracing::warn!("the command runs without the sandbox, which cannot run here: {cause}");
-                let reason = UnsandboxedReason::Unavailable(cause);
-                Ok(Prepared::outside(request, reason, self.shared.policy()))
+                self.prepare_outside(request, cause).await.map_err(Error::or_shortage)
             }
             prepared => prepared.map_err(Error::or_shortage),
         }
@@ -153,6 +151,25 @@ impl Sandbox {
         let ignored = Ignored::of(&policy.ignore_violations, &request.command);
         let (walls, output) = (Walls { proxy, confinement, ignored }, pipes.outer);
         Ok(Inside { held, walls, covers, temporary, sockets, shared, output, warnings }.into())
+    }
+
+    /// What failed for `cause` may have failed by chance. The command runs without the sandbox only when a launch of the
+    /// probe's own fails too.
+    async fn prepare_outside(&self, request: Request, cause: Cause) -> Result<Prepared, Error> {
+        let policy = self.shared.policy();
+        let probed = Arc::clone(&policy);
+        let doing = system("probing the sandbox");
+        let answer = Task::start(move || probe(&probed)).map_err(&doing)?.await.map_err(&doing)?;
+        match answer.cause.map(Error::from) {
+            Some(Error::Unavailable(cause)) => {
+                tracing::warn!("the command runs without the sandbox, which cannot run here: {cause}");
+                Ok(Prepared::outside(request, UnsandboxedReason::Unavailable(cause), policy))
+            }
+            Some(error) => Err(error),
+            None => {
+                Err(system("making the sandbox, which else works here")(io::Error::other(cause.to_string())))
+            }
+        }
     }
 
     /// The policy resolved for `request` as it would be now: every path of a rule real, what Palisade protects of
@@ -352,4 +369,29 @@ fn refuse_hidden(working_directory: &AbsPath, confinement: &Confinement) -> Resu
 fn sweep() {
     Scratch::sweep();
     Covers::sweep();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Command;
+
+    /// Where the sandbox runs, nothing that failed by chance lets a command run without it.
+    #[tokio::test]
+    async fn a_command_runs_outside_only_where_a_probe_fails_too() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let policy = Policy { fail_if_unavailable: false, ..Policy::default() };
+        let cannot_run_here = probe(&policy).cause.is_some();
+        let sandbox = Sandbox::create(Options { policy, ..Options::default() }).expect("a directory in /tmp");
+        let request = Request::new(Command::Argv(vec!["true".into()]), root.path());
+        let prepared = sandbox.prepare_outside(request, Cause::Other("by chance".into())).await;
+        match prepared {
+            Ok(prepared) => assert!(cannot_run_here && prepared.unsandboxed_reason().is_some()),
+            Err(error) => {
+                assert!(!cannot_run_here);
+                assert_eq!(error.code(), "SANDBOX_LAUNCH");
+                assert!(error.to_string().contains("by chance"), "{error}");
+            }
+        }
+    }
 }
