@@ -36,11 +36,11 @@ pub enum Shortage {
 impl Shortage {
     /// The limit that an operation failed for.
     pub fn of(error: &io::Error) -> Option<Self> {
-        match Errno::from_raw(error.raw_os_error()?) {
+        match Errno::from_raw(number_of(error)?) {
             Errno::EMFILE => Some(Shortage::Descriptors),
             Errno::ENFILE => Some(Shortage::Files),
             Errno::EAGAIN => Some(Shortage::Processes),
-            Errno::ENOMEM => Some(Shortage::Memory),
+            Errno::ENOMEM | Errno::ENOBUFS => Some(Shortage::Memory),
             Errno::EFBIG => Some(Shortage::FileSize),
             Errno::ENOSPC | Errno::EDQUOT => Some(Shortage::Space),
             _ => None,
@@ -55,7 +55,7 @@ impl Shortage {
     /// The limit that is named in what bubblewrap said, or the shell of a bridge. (Neither writes to a disk: what
     /// bubblewrap finds no space on is the number of namespaces, which is zero where they are switched off.)
     pub(crate) fn said(said: &str) -> Option<Self> {
-        let all = [Errno::EMFILE, Errno::ENFILE, Errno::EAGAIN, Errno::ENOMEM, Errno::EFBIG];
+        let all = [Errno::EMFILE, Errno::ENFILE, Errno::EAGAIN, Errno::ENOMEM, Errno::ENOBUFS, Errno::EFBIG];
         let words = |errno: &Errno| io::Error::from(*errno).to_string();
         let is_said =
             |words: &str| words.split(" (os error").next().is_some_and(|words| said.contains(words));
@@ -66,9 +66,25 @@ impl Shortage {
     }
 }
 
+/// What the system said, also where the error adds to it and has it as its source.
+fn number_of(error: &io::Error) -> Option<i32> {
+    error.raw_os_error().or_else(|| number_of(error.get_ref()?.source()?.downcast_ref()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_is_found_behind_what_is_said_of_it() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("while binding: {0}")]
+        struct While(#[source] io::Error);
+        let around = |errno: Errno| io::Error::other(While(errno.into()));
+        assert_eq!(Shortage::of(&around(Errno::ENFILE)), Some(Shortage::Files));
+        assert_eq!(Shortage::of(&around(Errno::EPERM)), None);
+        assert_eq!(Shortage::of(&io::Error::other("nothing of the system's")), None);
+    }
 
     #[test]
     fn no_space_for_a_mount_is_none_on_a_disk() {
