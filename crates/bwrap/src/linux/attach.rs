@@ -21,7 +21,6 @@ use super::sys::{self, Change, Progress, Source, Step, What, Work};
 use super::verify::mount_points;
 use crate::mounts::{Mount, Mounts, prefixes};
 use nix::errno::Errno;
-use nix::sys::wait::waitpid;
 use palisade_policy::AbsPath;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CString;
@@ -68,7 +67,7 @@ fn run(work: &Work<'_>) -> io::Result<Progress> {
     drop(to_us);
     let mut report = Vec::new();
     let read = File::from(from_child).read_to_end(&mut report);
-    match waitpid(child, None) {
+    match sys::wait_for(child) {
         // The host ignores SIGCHLD: the child has ended, and said all it had to say.
         Ok(_) | Err(Errno::ECHILD) => {}
         Err(error) => return Err(error.into()),

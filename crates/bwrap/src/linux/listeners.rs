@@ -8,7 +8,7 @@
 
 use super::sys;
 use nix::errno::Errno;
-use nix::sys::wait::{WaitStatus, waitpid};
+use nix::sys::wait::WaitStatus;
 use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -39,7 +39,7 @@ pub fn bind_inside(pid: u32, addresses: &[SocketAddr]) -> io::Result<Vec<Option<
     let (child, from_child) = sys::fork_binder(user.as_fd(), network.as_fd(), addresses)?;
     let received = sys::receive_listeners(from_child.as_fd(), addresses.len());
     drop(from_child);
-    match waitpid(child, None) {
+    match sys::wait_for(child) {
         Ok(WaitStatus::Exited(_, 0)) => received,
         // The host ignores SIGCHLD: the child has ended, and how is lost.
         Err(Errno::ECHILD) => received,

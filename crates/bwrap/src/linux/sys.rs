@@ -5,9 +5,11 @@
 mod attach;
 
 use super::warden::MOST_SANDBOXES;
+use nix::errno::Errno;
 use nix::libc::{self, c_int};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::socket::SockaddrLike;
+use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -175,10 +177,17 @@ struct Notice {
 }
 
 fn notify(warden: RawFd, notice: Notice) -> io::Result<()> {
-    // SAFETY: the pointer leads to as many bytes as are sent; a descriptor that is no socket is an error.
-    let sent =
-        unsafe { libc::send(warden, (&raw const notice).cast(), size_of::<Notice>(), libc::MSG_NOSIGNAL) };
-    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    loop {
+        // SAFETY: the pointer leads to as many bytes as are sent; a descriptor that is no socket is an error.
+        let sent = unsafe {
+            libc::send(warden, (&raw const notice).cast(), size_of::<Notice>(), libc::MSG_NOSIGNAL)
+        };
+        match sent {
+            0.. => return Ok(()),
+            _ if errno() == libc::EINTR => {}
+            _ => return Err(io::Error::last_os_error()),
+        }
+    }
 }
 
 /// Has the warden forget a launch of which nothing is left.
@@ -196,6 +205,16 @@ pub(super) fn fork_warden() -> io::Result<(Pid, OwnedFd)> {
         -1 => Err(io::Error::last_os_error()),
         0 => watch(theirs.as_raw_fd(), &mut known),
         pid => Ok((Pid::from_raw(pid), ours)),
+    }
+}
+
+/// Waits for the end of a child. A host's handlers of signals, that of SIGCHLD first, may interrupt any thread.
+pub(super) fn wait_for(child: Pid) -> nix::Result<WaitStatus> {
+    loop {
+        match waitpid(child, None) {
+            Err(Errno::EINTR) => {}
+            other => return other,
+        }
     }
 }
 
@@ -308,6 +327,15 @@ const STAGES: [&str; 5] = [
     "sending the listeners",
 ];
 
+/// Where the binder failed. What the system said is its source.
+#[derive(Debug, thiserror::Error)]
+#[error("{stage}: {error}")]
+struct AtStage {
+    stage: &'static str,
+    #[source]
+    error: io::Error,
+}
+
 /// One address ready for `bind`, made before the fork.
 enum Target {
     V4(nix::sys::socket::SockaddrIn),
@@ -365,6 +393,8 @@ pub(super) fn fork_binder(
 
 /// The child's whole life. Its exit status is 0 when the sockets were sent.
 fn bind_and_send(user: BorrowedFd<'_>, network: BorrowedFd<'_>, targets: &[Target], to: RawFd) -> c_int {
+    // The parent's handlers are none of this process's, and its end is near.
+    let _ = SigSet::all().thread_set_mask();
     let mut sockets = [-1; MOST_LISTENERS];
     let mut report = Report::default();
     let count = match enter_and_bind(user, network, targets, &mut sockets, &mut report.bound) {
@@ -380,7 +410,7 @@ fn bind_and_send(user: BorrowedFd<'_>, network: BorrowedFd<'_>, targets: &[Targe
 }
 
 fn errno() -> c_int {
-    nix::errno::Errno::last_raw()
+    Errno::last_raw()
 }
 
 fn enter_and_bind(
@@ -474,7 +504,13 @@ pub(super) fn receive_listeners(from: BorrowedFd<'_>, count: usize) -> io::Resul
     let mut report = [0u8; size_of::<Report>()];
     let mut iov = [io::IoSliceMut::new(&mut report)];
     let mut control = nix::cmsg_space!([RawFd; MOST_LISTENERS]);
-    let message = recvmsg::<()>(from.as_raw_fd(), &mut iov, Some(&mut control), MsgFlags::MSG_CMSG_CLOEXEC)?;
+    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+    let message = loop {
+        match recvmsg::<()>(from.as_raw_fd(), &mut iov, Some(&mut control), flags) {
+            Err(Errno::EINTR) => {}
+            other => break other?,
+        }
+    };
     let complete = message.bytes == size_of::<Report>();
     let mut sockets = Vec::new();
     for control in message.cmsgs()? {
@@ -491,8 +527,47 @@ pub(super) fn receive_listeners(from: BorrowedFd<'_>, count: usize) -> io::Resul
     if report.stage != 0 {
         let error = io::Error::from_raw_os_error(report.errno);
         let stage = STAGES.get(report.stage as usize).copied().unwrap_or_default();
-        return Err(io::Error::new(error.kind(), format!("{stage}: {error}")));
+        return Err(io::Error::new(error.kind(), AtStage { stage, error }));
     }
     let mut sockets = sockets.into_iter();
     Ok((0..count).map(|index| if report.bound >> index & 1 == 1 { sockets.next() } else { None }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, sigaction};
+    use std::process::Stdio;
+
+    extern "C" fn nothing(_: c_int) {}
+
+    #[expect(clippy::zombie_processes, reason = "what is tested waits for it")]
+    #[test]
+    fn a_wait_that_a_signal_interrupts_goes_on() {
+        let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
+        // SAFETY: the handler does nothing.
+        unsafe { sigaction(Signal::SIGUSR2, &action) }.expect("a handler");
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().expect("cat starts");
+        let pid = Pid::from_raw(child.id() as c_int);
+        let (name, named) = std::sync::mpsc::channel();
+        let waits = std::thread::spawn(move || {
+            name.send(nix::unistd::gettid().as_raw()).expect("the test waits for it");
+            wait_for(pid)
+        });
+        let thread = named.recv().expect("it says so first of all");
+        let call = format!("/proc/self/task/{thread}/syscall");
+        let is_waiting = || {
+            let call = std::fs::read_to_string(&call);
+            call.is_ok_and(|call| call.starts_with(&format!("{} ", libc::SYS_wait4)))
+        };
+        while !is_waiting() {
+            std::thread::yield_now();
+        }
+        // SAFETY: takes integers.
+        let sent =
+            unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), thread, Signal::SIGUSR2 as c_int) };
+        assert_eq!(sent, 0);
+        drop(child.stdin.take());
+        assert_eq!(waits.join().expect("no panic"), Ok(WaitStatus::Exited(pid, 0)));
+    }
 }

@@ -56,7 +56,7 @@ impl Warden {
 impl Drop for Warden {
     fn drop(&mut self) {
         self.dismiss();
-        let _ = nix::sys::wait::waitpid(self.process, None);
+        let _ = sys::wait_for(self.process);
     }
 }
 
