@@ -53,10 +53,23 @@ pub(super) fn fill(file: &File, content: &[u8]) -> Result<(), LaunchError> {
 
 /// Whether `fd` became readable before `deadline`.
 pub(super) fn wait_readable(fd: BorrowedFd<'_>, deadline: Instant) -> io::Result<bool> {
+    wait_readable_any(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], deadline)
+}
+
+/// Whether one of two became readable before `deadline`.
+pub(super) fn wait_readable_either(
+    one: BorrowedFd<'_>,
+    other: BorrowedFd<'_>,
+    deadline: Instant,
+) -> io::Result<bool> {
+    wait_readable_any(&mut [one, other].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)), deadline)
+}
+
+fn wait_readable_any(fds: &mut [PollFd<'_>], deadline: Instant) -> io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        match rustix::event::poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], Some(&timeout)) {
+        match rustix::event::poll(fds, Some(&timeout)) {
             Ok(count) => return Ok(count > 0),
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),

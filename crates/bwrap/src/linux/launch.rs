@@ -327,7 +327,7 @@ impl Running {
     /// Finds the sandbox's first process, and listens inside. The process exists, though perhaps as a zombie, until
     /// bubblewrap reaps it.
     fn listen(&mut self, addresses: &[SocketAddr]) -> Result<Vec<Option<Listener>>, LaunchError> {
-        let said = self.status.child_pid()?;
+        let said = self.status.child_pid(self.handle.as_fd())?;
         self.init_pid = self.unless_ended(said)?;
         self.init = first_process(self.init_pid)?;
         let listeners = bind_inside(self.init_pid, addresses);
@@ -341,11 +341,11 @@ impl Running {
         mut bridge: Bridged,
         listen: &[SocketAddr],
     ) -> Result<Vec<Option<Listener>>, LaunchError> {
-        let said = bridge.status.child_pid()?;
+        let said = bridge.status.child_pid(self.handle.as_fd())?;
         let outer = self.unless_ended(said)?;
         self.init = first_process(outer)?;
         self._outer_status = Some(bridge.status);
-        let said = self.status.child_pid()?;
+        let said = self.status.child_pid(self.handle.as_fd())?;
         let inner = self.unless_ended(said)?;
         self.init_pid = bridge::inner_process(outer, inner).map_err(|error| self.or_ended(error))?;
         let listening = bridge::wait_until_listening(outer, listen, self.handle.as_fd());

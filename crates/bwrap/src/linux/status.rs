@@ -3,11 +3,11 @@
 //! Until the command runs only bubblewrap writes there. From then on the command may have got hold of the bubblewrap
 //! inside, so what comes later is believed as far as the command itself is: it says how the command ended.
 
-use super::channels::wait_readable;
+use super::channels::{wait_readable, wait_readable_either};
 use super::error::{LaunchError, SET_UP_TIME, failed};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 /// The longest line that bubblewrap writes to the status descriptor; its own are about 200 bytes.
@@ -29,9 +29,9 @@ impl Status {
         Ok((Status { from: File::from(from), unread: Vec::new() }, to))
     }
 
-    /// Reads which number the first process has; `None` when bubblewrap has ended.
-    pub(super) fn child_pid(&mut self) -> Result<Option<u32>, LaunchError> {
-        let Some(line) = self.read_line(Instant::now() + SET_UP_TIME)? else { return Ok(None) };
+    /// Reads which number the first process has; `None` when bubblewrap, whose process `bwrap` is, has ended.
+    pub(super) fn child_pid(&mut self, bwrap: BorrowedFd<'_>) -> Result<Option<u32>, LaunchError> {
+        let Some(line) = self.read_line(bwrap, Instant::now() + SET_UP_TIME)? else { return Ok(None) };
         let pid =
             number_in(&line, "child-pid").and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
         match pid {
@@ -40,8 +40,13 @@ impl Status {
         }
     }
 
-    /// One line; `None` at the end. What has come behind it is kept for later.
-    fn read_line(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, LaunchError> {
+    /// One line; `None` at the end, or when `bwrap` has ended: what it leaves may hold the other end open for ever. What
+    /// has come behind the line is kept for later.
+    fn read_line(
+        &mut self,
+        bwrap: BorrowedFd<'_>,
+        deadline: Instant,
+    ) -> Result<Option<Vec<u8>>, LaunchError> {
         let mut chunk = [0u8; 512];
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
@@ -50,10 +55,12 @@ impl Status {
             if self.unread.len() > LONGEST_STATUS {
                 return Err(LaunchError::Status("a line without end".into()));
             }
-            if !wait_readable(self.from.as_fd(), deadline)
-                .map_err(failed("waiting for bubblewrap's status"))?
-            {
+            let waiting = failed("waiting for bubblewrap's status");
+            if !wait_readable_either(self.from.as_fd(), bwrap, deadline).map_err(&waiting)? {
                 return Err(LaunchError::TimedOut);
+            }
+            if !wait_readable(self.from.as_fd(), Instant::now()).map_err(&waiting)? {
+                return Ok(None);
             }
             match self.from.read(&mut chunk) {
                 Ok(0) => return Ok(None),
@@ -83,6 +90,18 @@ pub(super) fn number_in(status: &[u8], key: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Its first process may have the other end, and wait.
+    #[test]
+    fn a_bubblewrap_that_has_ended_says_no_more() {
+        let (mut status, held) = Status::pipe().expect("a pipe");
+        let (bwrap, ended) = io::pipe().expect("a pipe");
+        drop(ended);
+        assert_eq!(status.child_pid(bwrap.as_fd()).expect("no failure"), None);
+        // What it said before counts.
+        rustix::io::write(&held, b"{ \"child-pid\": 7 }\n").expect("there is room");
+        assert_eq!(status.child_pid(bwrap.as_fd()).expect("no failure"), Some(7));
+    }
 
     #[test]
     fn status_lines_are_read_by_key() {
