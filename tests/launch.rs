@@ -1,6 +1,7 @@
 //! Machines that are odd, and limits that are low: there the sandbox works as anywhere, or says what is wrong and what to
 //! do about it. It never hangs, dies without a word, or confines less.
 
+mod faults;
 mod limits;
 mod machines;
 mod roots;

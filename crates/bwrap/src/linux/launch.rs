@@ -272,17 +272,16 @@ impl Held {
             let is_gone = seen.as_ref().is_err_and(is_of_the_dead);
             // As is, for others than root, what can be known of one that is dead and not yet waited for.
             let is_closed = seen.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
-            let until = match (is_gone, is_closed) {
-                (true, _) => deadline,
-                (false, true) => Instant::now() + UNTIL_IT_IS_SEEN,
-                (false, false) => Instant::now() + A_MOMENT,
-            };
-            if wait_readable(self.running.handle.as_fd(), until).map_err(&doing)? {
+            let wait = if is_gone || is_closed { UNTIL_IT_IS_SEEN } else { A_MOMENT };
+            let has_ended =
+                wait_readable(self.running.handle.as_fd(), Instant::now() + wait).map_err(&doing)?;
+            // One that does not notice that the process inside is gone builds nothing any more.
+            if has_ended || is_gone {
                 return Err(LaunchError::Ended(self.running.exit_code()));
             }
             match seen {
                 _ if Instant::now() > deadline => return Err(LaunchError::TimedOut),
-                Err(error) if !is_gone => return Err(doing(error)),
+                Err(error) => return Err(doing(error)),
                 _ => {}
             }
         }
