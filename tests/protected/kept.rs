@@ -45,6 +45,19 @@ fn git_sees_no_stand_in_inside_or_outside_during_or_after() {
     assert_eq!(project.tree(), ["f"]);
 }
 
+/// Settings are read while another command runs, or when one was killed and its stand-ins are still there.
+#[test]
+fn a_stand_in_is_no_settings_file_to_the_next_command() {
+    let Some(project) = Project::where_it_works() else { return };
+    project.write(".claude/settings.json", "{}");
+    let local = project.root().join(".claude/settings.local.json");
+    let running = project.run().start("echo started", "true");
+    assert!(local.symlink_metadata().is_ok(), "something stands in");
+    project.run().line("true").ok();
+    running.end();
+    assert!(local.symlink_metadata().is_err());
+}
+
 #[test]
 fn an_empty_root_is_empty_again() {
     let Some(project) = Project::where_it_works() else { return };

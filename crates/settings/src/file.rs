@@ -4,13 +4,17 @@
 //! has an effect), a link to either, a link loop, a huge or an endless file, and may do so between two looks. So
 //! the path is looked at before it is opened, the opening never waits, the opened descriptor is looked at again,
 //! and no more than the limit is read from it. Where a link leads is not judged: settings are often linked.
+//!
+//! A socket that gives nobody a permission is no file: such a one stands in for a missing settings file while a command
+//! that must not make it runs, and no program leaves one otherwise. Whoever could put it there could as well remove the
+//! file.
 
 use crate::Error;
 use palisade_policy::AbsPath;
 use rustix::fs::{Mode, OFlags};
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::sync::Arc;
 
 /// The size beyond which a settings file is refused, as Claude Code does.
@@ -20,6 +24,7 @@ pub const MAX_BYTES: u64 = 2 * 1024 * 1024;
 pub(crate) fn read(path: &AbsPath) -> Result<Option<Vec<u8>>, Error> {
     let name: Arc<str> = path.to_string().into();
     let judge = |found: io::Result<Metadata>| match found {
+        Ok(metadata) if is_stand_in(&metadata) => Ok(false),
         Ok(metadata) => check_kind(&name, &metadata).map(|()| true),
         Err(error) if is_absent(&error) => Ok(false),
         Err(error) => Err(unreadable(&name, error)),
@@ -89,6 +94,10 @@ fn check_kind(name: &Arc<str>, metadata: &Metadata) -> Result<(), Error> {
         return Err(Error::TooLarge { file: name.clone() });
     }
     Ok(())
+}
+
+fn is_stand_in(metadata: &Metadata) -> bool {
+    metadata.file_type().is_socket() && metadata.permissions().mode() & 0o777 == 0
 }
 
 fn kind(file_type: FileType) -> &'static str {

@@ -41,6 +41,17 @@ fn a_socket() {
     assert_snapshot!(fixture.print(), @"error: /project/.claude/settings.json: is a socket, where a regular file is expected");
 }
 
+/// What stands in for a missing file while a sandboxed command runs.
+#[test]
+fn a_socket_that_gives_nobody_a_permission_is_no_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = fixture();
+    let _listener = UnixListener::bind(fixture.path(FILE)).expect("a socket");
+    let nobody = std::fs::Permissions::from_mode(0o0);
+    std::fs::set_permissions(fixture.path(FILE), nobody).expect("own socket");
+    assert!(!fixture.print().contains("error"), "{}", fixture.print());
+}
+
 #[test]
 fn a_link_to_a_device() {
     let fixture = fixture();
