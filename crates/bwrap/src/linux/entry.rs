@@ -11,6 +11,7 @@
 //! environment; the command and its variables come as data through a descriptor, and count from the `exec` on. Nothing
 //! else runs in the sandbox before that, and every descriptor but 0, 1 and 2 is closed by then.
 
+use super::error::{LaunchError, failed};
 use super::sys;
 use nix::errno::Errno;
 use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek};
@@ -72,11 +73,7 @@ fn ignored_signals(status: &str) -> u64 {
 /// `name=value`, each ended by a NUL byte. `None` when one holds a NUL byte itself.
 ///
 /// The words do not go through bubblewrap's own command line, which takes a few thousand at most.
-pub(super) fn command_block(
-    program: &OsStr,
-    argv: &[OsString],
-    variables: &[(Vec<u8>, Vec<u8>)],
-) -> Option<Vec<u8>> {
+fn command_block(program: &OsStr, argv: &[OsString], variables: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<u8>> {
     let count = argv.len().to_string();
     let words = [count.as_ref(), program].into_iter().chain(argv.iter().map(OsString::as_os_str));
     let words = words.map(|word| word.as_bytes().to_vec());
@@ -90,6 +87,18 @@ pub(super) fn command_block(
         block.push(0);
     }
     Some(block)
+}
+
+/// The command as the entry reads it, without what can be no variables.
+pub(super) fn described(
+    program: &OsStr,
+    argv: &[OsString],
+    variables: &[(Vec<u8>, Vec<u8>)],
+) -> Result<Vec<u8>, LaunchError> {
+    let valid = |(name, _): &&(Vec<u8>, Vec<u8>)| is_variable_name(OsStr::from_bytes(name));
+    let variables: Vec<_> = variables.iter().filter(valid).cloned().collect();
+    command_block(program, argv, &variables)
+        .ok_or_else(|| failed("passing the command on")(io::ErrorKind::InvalidInput.into()))
 }
 
 /// When the program was started as an entry, becomes the command and never returns, but with an exit status
@@ -202,7 +211,7 @@ fn execute(Described { program, argv, variables }: &Described) -> Errno {
 }
 
 /// Whether `name` can be a variable of the block: not empty, without `=` and NUL.
-pub(super) fn is_variable_name(name: &OsStr) -> bool {
+fn is_variable_name(name: &OsStr) -> bool {
     !name.is_empty() && !name.as_bytes().iter().any(|byte| b"=\0".contains(byte))
 }
 

@@ -13,12 +13,13 @@
 //! as long as the sandbox), and with bubblewrap everything inside, once the command has started; until then the
 //! [warden](super::Warden) has to. The block descriptor is open for writing in
 //! bubblewrap itself, so that a Palisade that is killed before the release leaves it waiting for the kill rather
-//! than reading an end of file and starting the command.
+//! than reading an end of file and starting the command. Nor does a bubblewrap that goes on unasked start it, since
+//! what it waits on cannot be read: the entry is told the command only at the release.
 
 use super::attach::{Attachments, attach};
 use super::bridge::{self, Bridge};
 use super::channels::{block_pipe, fill, memory_file, send, stream_pair, wait_readable};
-use super::entry::{Entry, command_block, is_variable_name};
+use super::entry::{Entry, described};
 use super::error::{LaunchError, SET_UP_TIME, failed};
 use super::listeners::{Listener, bind_inside};
 use super::program::Program;
@@ -29,12 +30,11 @@ use super::warden::{Warden, Watch};
 use crate::MOST_ARGUMENTS;
 use nix::sys::signal::{Signal, killpg};
 use rustix::process::{Pid, PidfdFlags};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -114,6 +114,8 @@ pub struct Held {
     release: OwnedFd,
     /// The number of the descriptor that bubblewrap waits on, there.
     block: i32,
+    /// With an entry: where it reads the command, and the command.
+    command: Option<(File, Vec<u8>)>,
 }
 
 /// A command in its sandbox. Dropped before its end, it is killed with all that it started.
@@ -210,9 +212,10 @@ impl Started {
     /// with attachments for some more, depending on their number.
     pub fn build(self, build: Build<'_>) -> Result<Held, LaunchError> {
         let Started { mut running, release, block, arguments, filter, command, program, argv, bridge } = self;
-        match command {
-            Some(command) => fill(&command, &described(&program, &argv, build.variables)?)?,
-            None => refuse_too_many(&argv, build.arguments.len())?,
+        let described = |command| Ok((command, described(&program, &argv, build.variables)?));
+        let command = command.map(described).transpose()?;
+        if command.is_none() {
+            refuse_too_many(&argv, build.arguments.len())?;
         }
         fill(&filter, build.filter)?;
         send(arguments, &nul_ended(build.arguments))?;
@@ -220,7 +223,7 @@ impl Started {
             None => running.listen(build.listen)?,
             Some(bridge) => running.cross(bridge, build.listen)?,
         };
-        let held = Held { running, listeners, release, block };
+        let held = Held { running, listeners, release, block, command };
         build.attachments.map_or(Ok(()), |attachments| held.attach(attachments))?;
         Ok(held)
     }
@@ -289,6 +292,9 @@ impl Held {
 
     /// Lets the command start.
     pub fn release(self) -> Result<Running, LaunchError> {
+        if let Some((file, command)) = &self.command {
+            fill(file, command)?;
+        }
         rustix::io::write(&self.release, b"x")
             .map_err(|error| failed("releasing the command")(error.into()))?;
         Ok(self.running)
@@ -535,18 +541,6 @@ fn first_process(pid: u32) -> Result<OwnedFd, LaunchError> {
     opened
         .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()))
         .map_err(|error| failed("opening the sandbox's first process")(error.into()))
-}
-
-/// The command as the entry reads it.
-fn described(
-    program: &OsStr,
-    argv: &[OsString],
-    variables: &[(Vec<u8>, Vec<u8>)],
-) -> Result<Vec<u8>, LaunchError> {
-    let valid = |(name, _): &&(Vec<u8>, Vec<u8>)| is_variable_name(OsStr::from_bytes(name));
-    let variables: Vec<_> = variables.iter().filter(valid).cloned().collect();
-    command_block(program, argv, &variables)
-        .ok_or_else(|| failed("passing the command on")(io::ErrorKind::InvalidInput.into()))
 }
 
 /// Without an entry bubblewrap itself takes the command's words, besides `others` arguments.
