@@ -6,6 +6,8 @@
 //!   that breaks off counts as one that ended, so that what it had sent before still arrives.
 //! - What a peer no longer takes is read and thrown away until the other direction is over. Closing a socket
 //!   with unread bytes would make the kernel discard the bytes still under way in the other direction.
+//! - Where it is our own system that takes no more, for want of memory say, both directions are over at once: the peer
+//!   might wait for the rest for ever.
 //! - A tunnel that carries nothing for a long time ends, sooner when one direction is over.
 //! - A buffer exists only while bytes move, so that idle tunnels cost next to nothing.
 
@@ -40,7 +42,11 @@ async fn pipe_halves(
     let up = Direction { from: from_client, to: to_upstream, activity: &activity, over: &up_over };
     let down = Direction { from: from_upstream, to: to_client, activity: &activity, over: &down_over };
     tokio::select! {
-        _ = async { tokio::join!(up.run(early, &down_over), down.run(&[], &up_over)) } => {}
+        ended = async { tokio::try_join!(up.run(early, &down_over), down.run(&[], &up_over)) } => {
+            if let Err(error) = ended {
+                tracing::debug!("a tunnel ended early: {error}");
+            }
+        }
         () = activity.cease() => tracing::debug!("a tunnel carried nothing for too long"),
     }
 }
@@ -55,15 +61,18 @@ struct Direction<'a, From, To> {
 }
 
 impl<From: Source, To: AsyncWrite + Unpin> Direction<'_, From, To> {
-    async fn run(mut self, early: &[u8], other_over: &Notify) {
-        if self.carry(early).await.is_err() {
-            tokio::select! {
+    /// Fails when the whole tunnel is over.
+    async fn run(mut self, early: &[u8], other_over: &Notify) -> io::Result<()> {
+        match self.carry(early).await {
+            Err(error) if is_of_the_peer(&error) => tokio::select! {
                 () = self.discard() => {}
                 () = other_over.notified() => {}
-            }
+            },
+            carried => carried?,
         }
         self.activity.half_closed.store(true, Relaxed);
         self.over.notify_one();
+        Ok(())
     }
 
     /// Carries everything until `from` ends, then ends `to`. Fails when `to` takes no more.
@@ -110,6 +119,25 @@ impl<From: Source, To: AsyncWrite + Unpin> Direction<'_, From, To> {
     }
 }
 
+/// Whether sending failed since the peer broke off, or cannot be reached any more.
+fn is_of_the_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        BrokenPipe, ConnectionAborted, ConnectionReset, HostUnreachable, NetworkDown, NetworkUnreachable,
+        NotConnected, TimedOut,
+    };
+    matches!(
+        error.kind(),
+        BrokenPipe
+            | ConnectionAborted
+            | ConnectionReset
+            | HostUnreachable
+            | NetworkDown
+            | NetworkUnreachable
+            | NotConnected
+            | TimedOut
+    )
+}
+
 /// When a tunnel last carried something.
 struct Activity {
     start: Instant,
@@ -146,6 +174,8 @@ impl Activity {
 mod tests {
     use super::*;
     use std::net::Ipv4Addr;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
     use tokio::io::AsyncReadExt;
     use tokio::net::TcpListener;
     use tokio::task::JoinHandle;
@@ -234,9 +264,36 @@ mod tests {
             client.write_all(&more_than_fits).await.expect("all of it is taken in");
             other_over.notify_one();
         };
-        timeout(Duration::from_secs(60), async { tokio::join!(up.run(&[], &other_over), sending) })
-            .await
-            .expect("both came to their end");
+        let (carried, ()) =
+            timeout(Duration::from_secs(60), async { tokio::join!(up.run(&[], &other_over), sending) })
+                .await
+                .expect("both came to their end");
+        carried.expect("it is the peer that broke off");
+    }
+
+    /// A socket for which the system has no memory.
+    struct Full;
+
+    impl AsyncWrite for Full {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// Both peers are alive and wait.
+    #[tokio::test]
+    async fn a_tunnel_ends_when_the_system_takes_no_more() {
+        let ((_client, mut near), (mut far, _server)) = (socket_pair().await, socket_pair().await);
+        let ends = pipe_halves(near.split(), (far.split().0, Full), b"x");
+        timeout(Duration::from_secs(60), ends).await.expect("it ends at once");
     }
 
     #[tokio::test]
