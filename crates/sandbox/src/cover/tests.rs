@@ -80,6 +80,23 @@ fn a_cover_is_an_empty_file_or_a_socket_that_goes_again() {
     scene.assert_nothing_left();
 }
 
+/// Also where one is there already, which another process may remove or replace at any moment.
+#[test]
+fn sockets_of_one_directory_are_one_by_many_names() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let number = |name: &str| {
+        let path = scene.path("project").join(name).expect("no NUL");
+        fs::symlink_metadata(path.as_path()).expect("stands").ino()
+    };
+    let first = scene.hold(&process, &[".a"]).expect("can be covered");
+    let second = scene.hold(&process, &[".a", ".b", ".c", "file"]).expect("can be covered");
+    assert_eq!(number(".b"), number(".c"));
+    assert!(number(".a") != number(".b") && number("file") != number(".b"));
+    drop((first, second));
+    scene.assert_nothing_left();
+}
+
 #[test]
 fn nothing_to_cover_makes_no_registry() {
     let scene = Scene::new();
