@@ -62,7 +62,7 @@ fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
         ..Request::new(command(options), root)
     };
     let terminal = Terminal::controlling();
-    let end = runtime.block_on(start_to_end(&sandbox, request, &signals, terminal.as_ref()));
+    let end = runtime.block_on(start_to_end(sandbox, request, &signals, terminal.as_ref()));
     if let Some(terminal) = &terminal {
         terminal.take_back();
     }
@@ -82,13 +82,15 @@ fn explained(failure: Failure, options: &RunOptions) -> Failure {
 }
 
 async fn start_to_end(
-    sandbox: &Sandbox,
+    sandbox: Sandbox,
     request: Request,
     signals: &SigSet,
     terminal: Option<&Terminal>,
 ) -> Result<End, Failure> {
     let signals = Signals::receive(signals).map_err(|error| failed("receiving signals", error))?;
     let prepared = sandbox.prepare(request).await?;
+    // There is one command.
+    drop(sandbox);
     if let Some(reason) = prepared.unsandboxed_reason() {
         say(&format!("warning: this command runs WITHOUT the sandbox: {reason}"));
     }

@@ -42,16 +42,6 @@ impl Launcher {
         }
     }
 
-    /// Runs `job` on the thread. When the caller stops waiting, what the job made is dropped.
-    pub(crate) async fn run<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Error> {
-        let (answer, answered) = tokio::sync::oneshot::channel();
-        self.later(move || drop(answer.send(job())));
-        answered.await.map_err(|_| Self::has_ended())
-    }
-
     /// Waits until everything that was asked for so far is done.
     pub(crate) fn catch_up(&self) {
         let _ = self.begin(|| ()).recv();

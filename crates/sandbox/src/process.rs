@@ -222,6 +222,7 @@ fn clear_away(standing: Standing) -> State {
     let Standing { running, covers, temporary, sockets, shared } = standing;
     let status = running.finish().map_err(system("ending the sandbox")).and_then(status_of);
     drop(sockets);
+    shared.retire();
     match temporary.remove_if_empty() {
         None if covers.is_empty() => State::Closing(status),
         temporary => match Task::start(move || drop((covers, temporary, shared))) {

@@ -287,8 +287,11 @@ impl Resolver {
         for rule in &policy.files.deny_write {
             refuse_step_out_of_link(rule)?;
             let path = self.written(rule, Effect::Deny)?;
-            self.hold_links(&path, &rule.origin, files)?;
-            resolved.push((Real::of(&path)?, rule));
+            let real = Real::of(&path)?;
+            if real.path != path {
+                self.hold_links(&path, &rule.origin, files)?;
+            }
+            resolved.push((real, rule));
         }
         for (real, rule) in resolved {
             if let Some(path) = self.denied_at(real, StandIn::Socket, files) {
@@ -302,8 +305,10 @@ impl Resolver {
     /// component that is missing, which a cover will stand in for. `None` where nothing could make it anyhow.
     fn denied_at(&mut self, real: Real, stand_in: StandIn, files: &FileSets) -> Option<AbsPath> {
         // Another command's cover goes when that command ends: to this one the path is missing.
-        let covered =
-            real.path.ancestors().take_while(|_| real.node != Some(Node::Directory)).find(Covers::is_cover);
+        let covered = match (real.node, &real.first_missing) {
+            (Some(Node::Directory), _) | (None, Some(_)) => None,
+            _ => real.path.ancestors().find(Covers::is_cover),
+        };
         match real.node {
             Some(node) if covered.is_none() && is_there(&real.path) => {
                 self.nodes.insert(real.path.clone(), node);

@@ -66,7 +66,7 @@ impl Sandbox {
         let shared = Arc::new(Shared::create(options).map_err(Error::or_shortage)?);
         let also = Arc::clone(&shared);
         shared.launcher.later(move || {
-            let _ = (also.warden(), also.guards());
+            let _ = also.warden();
         });
         Ok(Sandbox { shared })
     }
@@ -137,15 +137,11 @@ impl Sandbox {
         let substitutes = std::mem::take(&mut plan.substitutes);
         let Resolved { confinement, warnings, .. } = resolved;
         let expected = (!confinement.files_disabled).then(|| std::mem::take(&mut plan.expected));
-        let (mut held, listen) = match self.build(started, plan).await? {
+        let (mut held, listen) = match self.build(started, plan, expected).await? {
             Ok(built) => built,
             Err(error) => return Err(self.explain(error).await),
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
-        let held = match verified(held, expected).await? {
-            Ok(held) => held,
-            Err(error) => return Err(self.explain(error).await),
-        };
         substitutes.into_iter().try_for_each(Substitute::reveal)?;
         let shared = Arc::clone(&self.shared);
         let ignored = Ignored::of(&policy.ignore_violations, &request.command);
@@ -236,15 +232,18 @@ impl Sandbox {
         });
         let shared = Arc::clone(&self.shared);
         self.shared.launcher.later(move || {
-            let _ = shared.filter(unix_sockets);
+            let _ = (shared.guards(), shared.filter(unix_sockets));
         });
         Ok((started, sockets))
     }
 
+    /// Builds the sandbox, and makes certain that what is mounted is what was resolved, where that is known. Not on the
+    /// launching thread, on which the next command's bubblewrap may start meanwhile.
     async fn build(
         &self,
         started: Starting,
         plan: Plan,
+        expected: Option<Vec<Expected>>,
     ) -> Result<Result<(Held, Listen), LaunchError>, Error> {
         let shared = Arc::clone(&self.shared);
         let job = move || {
@@ -252,17 +251,20 @@ impl Sandbox {
                 shared.filter(plan.unix_sockets).as_ref().map_err(|cause| Error::from(cause.clone()))?;
             let started = started.recv().map_err(|_| Launcher::has_ended())?;
             let held = started.and_then(|started| {
-                started.build(Build {
+                let held = started.build(Build {
                     arguments: &plan.arguments,
                     attachments: plan.attachments.as_ref(),
                     filter,
                     variables: &plan.variables,
                     listen: &plan.listen.addresses(),
-                })
+                })?;
+                held.verify(expected.as_deref())?;
+                Ok((held, plan.listen))
             });
-            Ok(held.map(|held| (held, plan.listen)))
+            Ok(held)
         };
-        let built = self.shared.launcher.run(job).await?;
+        let doing = system("building the sandbox");
+        let built = Task::start(job).map_err(&doing)?.await.map_err(&doing)?;
         self.shared.swept.call_once(|| self.shared.launcher.later(sweep));
         built
     }
@@ -339,13 +341,6 @@ impl Drop for Sandbox {
         // What the thread still does for a command that was given up must not be cut off by the end of the process.
         self.shared.launcher.catch_up();
     }
-}
-
-/// The same, once it is certain that what is mounted is what was resolved, where that is known.
-async fn verified(held: Held, expected: Option<Vec<Expected>>) -> Result<Result<Held, LaunchError>, Error> {
-    let doing = system("looking at the sandbox");
-    let task = Task::start(move || held.verify(expected.as_deref()).map(|()| held)).map_err(&doing)?;
-    task.await.map_err(doing)
 }
 
 /// A command cannot start in a directory that it may not enter. (It may enter a hidden one in which something is to be

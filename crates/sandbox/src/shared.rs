@@ -45,10 +45,7 @@ struct Filters {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // It ends while the rest is cleared away.
-        if let Some(Ok(warden)) = self.warden.get() {
-            warden.dismiss();
-        }
+        self.dismiss_warden();
     }
 }
 
@@ -85,6 +82,20 @@ impl Shared {
             warden: OnceLock::new(),
             swept: Once::new(),
         })
+    }
+
+    /// Nothing will be launched any more, and nothing runs, if this is the last user: the warden then ends while the rest
+    /// is cleared away.
+    pub(crate) fn retire(self: &Arc<Self>) {
+        if Arc::strong_count(self) == 1 {
+            self.dismiss_warden();
+        }
+    }
+
+    fn dismiss_warden(&self) {
+        if let Some(Ok(warden)) = self.warden.get() {
+            warden.dismiss();
+        }
     }
 
     pub(crate) fn warden(&self) -> io::Result<&Warden> {

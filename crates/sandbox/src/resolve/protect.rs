@@ -103,7 +103,9 @@ impl Resolver {
     pub(super) fn protect(&mut self, one: &Protected, files: &mut FileSets) -> Result<(), Error> {
         let real = Real::of(&one.path)?;
         let origin = Origin::builtin("protected", &one.path.to_string());
-        self.hold_links(&one.path, &origin, files)?;
+        if real.path != one.path {
+            self.hold_links(&one.path, &origin, files)?;
+        }
         let stand_in = match one.missing {
             Missing::Cover(stand_in) => stand_in,
             Missing::Remove if self.is_to_be_removed(&real, files) => {

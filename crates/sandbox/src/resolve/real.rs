@@ -38,6 +38,11 @@ impl Real {
         let mut missing: Vec<Vec<u8>> = Vec::new();
         let mut is_closed = false;
         for above in path.ancestors() {
+            // Most protected paths are missing, which one look tells, at the last component at least.
+            if above.as_path().symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                missing.push(above.file_name().unwrap_or_default().to_vec());
+                continue;
+            }
             match std::fs::canonicalize(above.as_path()) {
                 Ok(real) if is_closed => {
                     return Ok(Real { is_closed, ..Self::put_back(&real, path, Vec::new())? });
