@@ -195,7 +195,8 @@ pub(super) fn forget(warden: BorrowedFd<'_>, launch: u64) -> io::Result<()> {
     notify(warden.as_raw_fd(), Notice { launch, group: 0 })
 }
 
-/// Forks the warden. Its end is the end of whoever holds the socket returned, or of this process.
+/// Forks the warden, and waits until no signal to this process's group reaches it. Its end is the end of whoever holds the
+/// socket returned, or of this process.
 pub(super) fn fork_warden() -> io::Result<(Pid, OwnedFd)> {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
     let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
@@ -204,7 +205,17 @@ pub(super) fn fork_warden() -> io::Result<(Pid, OwnedFd)> {
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => watch(theirs.as_raw_fd(), &mut known),
-        pid => Ok((Pid::from_raw(pid), ours)),
+        pid => {
+            let pid = Pid::from_raw(pid);
+            drop(theirs);
+            match next_notice(ours.as_raw_fd()) {
+                Some(_) => Ok((pid, ours)),
+                None => {
+                    let _ = wait_for(pid);
+                    Err(io::Error::other("the process that ends sandboxes ended at once"))
+                }
+            }
+        }
     }
 }
 
@@ -224,6 +235,8 @@ fn watch(socket: RawFd, known: &mut Vec<Notice>) -> ! {
     let _ = rustix::process::chdir(c"/");
     let _ = SigSet::all().thread_set_mask();
     close_all_but(socket);
+    // Whoever started it waits for this.
+    let _ = notify(socket, Notice::default());
     while let Some(notice) = next_notice(socket) {
         known.retain(|other| other.launch != notice.launch);
         match notice.group {

@@ -32,7 +32,7 @@ pub struct Warden {
 }
 
 impl Warden {
-    /// Starts the process. It holds no descriptor of this one's open.
+    /// Starts the process, and waits until it has a session of its own. It holds no descriptor of this one's open.
     pub fn start() -> io::Result<Self> {
         let (process, socket) = sys::fork_warden()?;
         Ok(Warden { socket: Arc::new(socket), process, launches: AtomicU64::new(1) })
@@ -113,6 +113,15 @@ mod tests {
         assert!(free.try_wait().expect("own child").is_none());
         free.kill().expect("own child");
         free.wait().expect("own child");
+    }
+
+    /// Else what kills the caller's group at that moment kills it too, and leaves what was launched.
+    #[test]
+    fn it_has_a_session_of_its_own_once_it_is_started() {
+        for _ in 0..100 {
+            let warden = Warden::start().expect("a process");
+            assert_eq!(nix::unistd::getsid(Some(warden.process)), Ok(warden.process));
+        }
     }
 
     #[test]
