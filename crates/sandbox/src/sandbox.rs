@@ -209,7 +209,6 @@ impl Sandbox {
         policy: &Policy,
         bridge: &Bridging,
     ) -> Result<(Starting, Option<SocketDirectory>), Error> {
-        let unix_sockets = policy.network.unix_sockets;
         let (socat, sockets) = match bridge {
             Bridging::Socat { socat, .. } => {
                 (Some(Arc::clone(socat)), Some(self.shared.scratch.socket_directory()?))
@@ -230,10 +229,6 @@ impl Sandbox {
             let bridge = bridge.map(|(socat, sockets, listen)| Bridge { socat, sockets, listen });
             start(Start { bwrap: &bwrap, warden, bridge, entry, program, argv, stdio })
         });
-        let shared = Arc::clone(&self.shared);
-        self.shared.launcher.later(move || {
-            let _ = (shared.guards(), shared.filter(unix_sockets));
-        });
         Ok((started, sockets))
     }
 
@@ -245,16 +240,14 @@ impl Sandbox {
         plan: Plan,
         expected: Option<Vec<Expected>>,
     ) -> Result<Result<(Held, Listen), LaunchError>, Error> {
-        let shared = Arc::clone(&self.shared);
+        let filter = self.shared.filter(plan.unix_sockets)?;
         let job = move || {
-            let filter =
-                shared.filter(plan.unix_sockets).as_ref().map_err(|cause| Error::from(cause.clone()))?;
             let started = started.recv().map_err(|_| Launcher::has_ended())?;
             let held = started.and_then(|started| {
                 let held = started.build(Build {
                     arguments: &plan.arguments,
                     attachments: plan.attachments.as_ref(),
-                    filter,
+                    filter: &filter,
                     variables: &plan.variables,
                     listen: &plan.listen.addresses(),
                 })?;

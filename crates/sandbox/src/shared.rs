@@ -26,7 +26,6 @@ pub(crate) struct Shared {
     bridge: RwLock<Bridging>,
     /// The roots of commands to come, as far as they are known.
     roots: Vec<AbsPath>,
-    // These three are made by the launching thread, beside other work.
     filters: Filters,
     guards: OnceLock<io::Result<ProcGuards>>,
     pub(crate) scratch: Scratch,
@@ -39,8 +38,8 @@ pub(crate) struct Shared {
 /// The seccomp filters that commands may need.
 #[derive(Default)]
 struct Filters {
-    without: OnceLock<Result<Vec<u8>, Cause>>,
-    with_sockets: OnceLock<Result<Vec<u8>, Cause>>,
+    without: OnceLock<Result<Arc<[u8]>, Cause>>,
+    with_sockets: OnceLock<Result<Arc<[u8]>, Cause>>,
 }
 
 impl Drop for Shared {
@@ -148,9 +147,11 @@ impl Shared {
         self.network.subscribe()
     }
 
-    pub(crate) fn filter(&self, unix_sockets: bool) -> &Result<Vec<u8>, Cause> {
+    /// The seccomp program, with Unix sockets or without.
+    pub(crate) fn filter(&self, unix_sockets: bool) -> Result<Arc<[u8]>, Error> {
         let filter = if unix_sockets { &self.filters.with_sockets } else { &self.filters.without };
-        filter.get_or_init(|| probe::filter(unix_sockets))
+        let made = filter.get_or_init(|| probe::filter(unix_sockets).map(Arc::from));
+        made.clone().map_err(Error::from)
     }
 
     /// The programs that were found must not lie where this very command, or one before it, could have put them, as far

@@ -84,10 +84,12 @@ impl Entry {
             }
         };
         let mut are_removed = true;
+        // Nearly all of them lie in one.
+        let mut last = None;
         for line in &listed {
             are_removed &= match line {
                 Line::Cover(path) => self
-                    .remove(path)
+                    .remove(path, &mut last)
                     .inspect_err(|error| tracing::warn!("{path}, a cover, could not be removed: {error}"))
                     .is_ok(),
                 Line::Unwanted(path) => self.remove_unwanted(path),
@@ -96,10 +98,17 @@ impl Entry {
         are_removed
     }
 
-    /// Removes the cover at `path`, unless it has become something else or its directory has gone.
-    fn remove(&self, path: &AbsPath) -> Result<(), Errno> {
-        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-        let Some(directory) = self.reach(&directory)? else { return Ok(()) };
+    /// Removes the cover at `path`, unless it has become something else or its directory has gone. `last` is the directory
+    /// that was reached last.
+    fn remove(&self, path: &AbsPath, last: &mut Option<(AbsPath, Arc<OwnedFd>)>) -> Result<(), Errno> {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+        let directory = match last {
+            Some((reached, directory)) if *reached == above => Arc::clone(directory),
+            _ => {
+                let Some(directory) = self.reach(&above)? else { return Ok(()) };
+                Arc::clone(&last.insert((above, directory)).1)
+            }
+        };
         as_owner(&directory, || match look(&directory, path)? {
             Some(stat) if is_cover(&stat) => unlinkat(&directory, name, AtFlags::empty()),
             _ => Ok(()),
