@@ -210,10 +210,10 @@ pub(super) fn fork_warden() -> io::Result<(Pid, OwnedFd)> {
             drop(theirs);
             match next_notice(ours.as_raw_fd()) {
                 Some(_) => Ok((pid, ours)),
-                None => {
-                    let _ = wait_for(pid);
-                    Err(io::Error::other("the process that ends sandboxes ended at once"))
-                }
+                None => Err(match wait_for(pid) {
+                    Ok(WaitStatus::Exited(_, errno @ 1..)) => io::Error::from_raw_os_error(errno),
+                    _ => io::Error::other("the process that ends sandboxes ended at once"),
+                }),
             }
         }
     }
@@ -236,7 +236,10 @@ fn watch(socket: RawFd, known: &mut Vec<Notice>) -> ! {
     let _ = SigSet::all().thread_set_mask();
     close_all_but(socket);
     // Whoever started it waits for this.
-    let _ = notify(socket, Notice::default());
+    if let Err(error) = notify(socket, Notice::default()) {
+        // SAFETY: as below.
+        unsafe { libc::_exit(error.raw_os_error().unwrap_or(1)) }
+    }
     while let Some(notice) = next_notice(socket) {
         known.retain(|other| other.launch != notice.launch);
         match notice.group {
