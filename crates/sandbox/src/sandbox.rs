@@ -258,7 +258,7 @@ impl Sandbox {
         };
         let doing = system("building the sandbox");
         let built = Task::start(job).map_err(&doing)?.await.map_err(&doing)?;
-        self.shared.swept.call_once(|| self.shared.launcher.later(sweep));
+        self.shared.sweeping.get_or_init(|| Task::start(sweep));
         built
     }
 

@@ -8,11 +8,12 @@ use crate::protected::Owner;
 use crate::request::real_root;
 use crate::sandbox::Options;
 use crate::scratch::Scratch;
+use crate::task::Task;
 use palisade_bwrap::linux::{Entry, ProcGuards, Program, Warden, proc_guards};
 use palisade_policy::{AbsPath, Access, Effect, FileSets, IndexedNetwork, Policy};
 use palisade_proxy::Lookup;
 use std::io;
-use std::sync::{Arc, Once, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio::sync::watch;
 
 /// What all commands of a sandbox share. It lives as long as any of them: the thread that launched a command, and the
@@ -32,7 +33,8 @@ pub(crate) struct Shared {
     pub(crate) lookup: Arc<Lookup>,
     pub(crate) launcher: Launcher,
     warden: OnceLock<io::Result<Warden>>,
-    pub(crate) swept: Once,
+    /// The removal of what killed hosts left, once it has begun. It may take a while.
+    pub(crate) sweeping: OnceLock<io::Result<Task<()>>>,
 }
 
 /// The seccomp filters that commands may need.
@@ -79,7 +81,7 @@ impl Shared {
             lookup: Arc::new(Lookup::system()),
             launcher,
             warden: OnceLock::new(),
-            swept: Once::new(),
+            sweeping: OnceLock::new(),
         })
     }
 
