@@ -47,7 +47,8 @@ pub struct Options {
     /// Roots of commands to come: no program that Palisade itself starts is taken from them.
     pub roots: Vec<PathBuf>,
     /// Who starts commands inside. With an entry a signal to the command's process group, as a terminal sends, is
-    /// the command's to act on; without one it ends the sandbox.
+    /// the command's to act on; without one it ends the sandbox. And only an entry learns no sooner than at the release
+    /// what to start: without one, that the command waits until everything is mounted is up to bubblewrap alone.
     pub entry: Option<Entry>,
     /// Directories of a user's settings besides those in the home directory (`CLAUDE_CONFIG_DIR`): no command may
     /// write them.
