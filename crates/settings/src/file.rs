@@ -7,7 +7,7 @@
 //!
 //! A socket that gives nobody a permission is no file: such a one stands in for a missing settings file while a command
 //! that must not make it runs, and no program leaves one otherwise. Whoever could put it there could as well remove the
-//! file.
+//! file. Not so behind a link, whose end may lie where others write: there it is an error, as a missing file is.
 
 use crate::Error;
 use palisade_policy::AbsPath;
@@ -24,7 +24,7 @@ pub const MAX_BYTES: u64 = 2 * 1024 * 1024;
 pub(crate) fn read(path: &AbsPath) -> Result<Option<Vec<u8>>, Error> {
     let name: Arc<str> = path.to_string().into();
     let judge = |found: io::Result<Metadata>| match found {
-        Ok(metadata) if is_stand_in(&metadata) => Ok(false),
+        Ok(metadata) if is_stand_in(&metadata) && !is_link(path) => Ok(false),
         Ok(metadata) => check_kind(&name, &metadata).map(|()| true),
         Err(error) if is_absent(&error) => Ok(false),
         Err(error) => Err(unreadable(&name, error)),
@@ -94,6 +94,10 @@ fn check_kind(name: &Arc<str>, metadata: &Metadata) -> Result<(), Error> {
         return Err(Error::TooLarge { file: name.clone() });
     }
     Ok(())
+}
+
+fn is_link(path: &AbsPath) -> bool {
+    path.as_path().symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
 }
 
 fn is_stand_in(metadata: &Metadata) -> bool {

@@ -50,6 +50,10 @@ fn a_socket_that_gives_nobody_a_permission_is_no_file() {
     let nobody = std::fs::Permissions::from_mode(0o0);
     std::fs::set_permissions(fixture.path(FILE), nobody).expect("own socket");
     assert!(!fixture.print().contains("error"), "{}", fixture.print());
+    // Whoever can write where a link leads must not switch off the rules that are linked.
+    let local = "/project/.claude/settings.local.json";
+    symlink("settings.json", fixture.path(local)).expect("a link");
+    assert_snapshot!(fixture.print(), @"error: /project/.claude/settings.local.json: is a socket, where a regular file is expected");
 }
 
 #[test]
