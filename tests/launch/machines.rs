@@ -55,7 +55,11 @@ fn without_a_fresh_proc_the_settings_may_let_a_command_run_without_the_sandbox()
 
 /// The host with another `/tmp`, in which only the project and `palisade` itself are to be seen.
 fn host_with_tmp(project: &Project, mode: &str, size: u32, then: &str) -> Vec<OsString> {
-    let seen = format!("--bind {0} {0} --ro-bind {1} {1}", base(project), Tools::here().palisade.display());
+    let palisade = &Tools::here().palisade;
+    // What cargo built has two names.
+    let copy = project.base().join("palisade");
+    std::fs::copy(palisade, &copy).expect("own directory");
+    let seen = format!("--bind {0} {0} --ro-bind {1} {2}", base(project), copy.display(), palisade.display());
     host_with(format!("--perms {mode} --size {size} --tmpfs /tmp {seen} {then}").trim_end())
 }
 
@@ -78,6 +82,18 @@ fn a_tmp_that_cannot_be_used_is_named() {
         let words = host_with_tmp(&project, mode, size, then).into_iter().chain(inside);
         assert_ends(what, &project, &behind(words, &trying(&project).into_command()), &ends);
     }
+}
+
+/// The root and the command's temporary directory lie below it, and are there all the same.
+#[test]
+fn a_tmp_may_be_hidden() {
+    let Some(project) = Project::where_it_works() else { return };
+    let line = "echo root > made; mktemp > \"$TMPDIR/made\"; cat made; test -s \"$TMPDIR/made\" && echo temporary; ls /tmp";
+    let run = project.run().options(["--deny-read", "/tmp", "-c", line]);
+    let output = behind(host_with_tmp(&project, "1777", 64 << 10, ""), &run.into_command());
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(stdout, "root\ntemporary\n", "{stderr}");
+    assert!(stderr.contains("'/tmp': Permission denied"), "{stderr}");
 }
 
 /// Programs there cannot be executed; everything else is as ever. (An ordinary user has all capabilities in this machine,

@@ -142,13 +142,14 @@ fn to_end(mut command: Command, input: Vec<u8>, longest: Duration) -> Output {
     output
 }
 
-/// All but the bytes, which are there as text already.
+/// All but the bytes, which are there as text already. What was said of an error stands at the end, where a log that
+/// is cut still has it.
 impl std::fmt::Debug for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Run { status, stdout, bytes: _, stderr, json } = self;
         let mut shown = f.debug_struct("Run");
-        shown.field("status", status).field("stdout", stdout).field("stderr", stderr);
-        shown.field("json", &format_args!("{json}")).finish()
+        shown.field("json", &format_args!("{json}")).field("stdout", stdout);
+        shown.field("status", status).field("stderr", stderr).finish()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::protected::Owner;
 use crate::protected::git::Excerpt;
 use crate::scratch::Scratch;
-use names::Linked;
+use names::{Denied, Linked};
 use palisade_policy::{
     AbsPath, Access, Confinement, Effect, FileRule, FileSets, Node, Origin, PathPattern, Policy,
 };
@@ -132,27 +132,21 @@ impl Resolver {
     }
 
     /// Refuses files that can be reached by another name than those that rules cover.
-    fn other_names(&mut self, files: &FileSets) -> Result<(), Error> {
-        let mut cut_off = Vec::new();
-        for rule in &files.deny_read {
+    fn other_names<'a>(&mut self, files: &'a FileSets) -> Result<(), Error> {
+        let denied = |rule: &'a FileRule| {
             let path = rule.pattern.as_literal();
-            let Some(node) = self.nodes.get(path) else { continue };
+            let node = *self.nodes.get(path)?;
             // With everything hidden, a file has the names that somebody opened.
-            if path.is_root() {
-                continue;
-            }
-            if !self.linked.hidden(path, *node, &rule.origin, files) {
-                cut_off.push((path, &rule.origin));
-            }
-        }
-        for (path, origin) in cut_off {
-            self.linked.further_names(path, origin, files);
+            (!path.is_root()).then_some(Denied { path, node, origin: &rule.origin })
+        };
+        let denied: Vec<_> = files.deny_read.iter().filter_map(denied).collect();
+        for Denied { path, origin, .. } in std::mem::take(&mut self.linked).refuse(&denied, files)? {
             self.warnings.push(format!(
                 "{origin}: {path} holds too much to be looked through for files with a second name (a hard link), by \
                  which they could be read"
             ));
         }
-        std::mem::take(&mut self.linked).refuse()
+        Ok(())
     }
 
     /// What the sandbox has of its own, and every program needs, is there although all of the host's is hidden.

@@ -21,80 +21,121 @@ const MOST_SEARCHED: usize = 1_000_000;
 /// How many files an error names.
 const MOST_NAMED: usize = 20;
 
-/// What was found of other names.
-#[derive(Debug, Default)]
-pub(super) struct Linked {
-    protected: BTreeMap<AbsPath, String>,
-    hidden: BTreeMap<(u64, u64), Hidden>,
-}
+/// How often files are looked for that have a name that is not hidden, as long as there are some: others link, rename
+/// and remove files while they are counted, as `git` and `cargo` do.
+const MOST_LOOKS: usize = 3;
 
-/// A file with several names that a rule hides.
+/// A file, whatever its names: its device and its number there.
+type FileId = (u64, u64);
+
+/// Names, each with the rule that covers it.
+type Names = BTreeMap<AbsPath, String>;
+
+/// A path that a read deny hides.
 #[derive(Debug)]
-struct Hidden {
-    /// The names that were seen, all hidden.
-    names: BTreeMap<AbsPath, String>,
-    /// How many there are.
-    links: u64,
+pub(super) struct Denied<'a> {
+    pub(super) path: &'a AbsPath,
+    pub(super) node: Node,
+    pub(super) origin: &'a Origin,
 }
 
-impl Hidden {
-    /// Whether there is a name that was not seen.
-    fn has_open_name(&self) -> bool {
-        (self.names.len() as u64) < self.links
-    }
-
-    /// Others may have removed names while they were counted.
-    fn is_so_still(&self) -> bool {
-        let found =
-            self.names.keys().filter_map(|path| path.as_path().symlink_metadata().ok()).collect::<Vec<_>>();
-        found.iter().any(|metadata| (found.len() as u64) < metadata.nlink())
-    }
-}
+/// Protected files that have other names.
+#[derive(Debug, Default)]
+pub(super) struct Linked(Names);
 
 impl Linked {
     /// Looks at a protected file.
-    pub(super) fn protected(&mut self, path: &AbsPath, origin: &Origin) {
-        let has_more = |metadata: Metadata| metadata.is_file() && metadata.nlink() > 1;
-        if path.as_path().symlink_metadata().is_ok_and(has_more) {
-            self.protected.insert(path.clone(), origin.to_string());
+    pub(super) fn look_at(&mut self, path: &AbsPath, origin: &Origin) {
+        if path.as_path().symlink_metadata().is_ok_and(|metadata| has_more(&metadata)) {
+            self.0.insert(path.clone(), origin.to_string());
         }
     }
 
     /// Looks at the files in a protected directory.
-    pub(super) fn scripts(&mut self, directory: &AbsPath, origin: &Origin) {
+    pub(super) fn look_into(&mut self, directory: &AbsPath, origin: &Origin) {
         let entries = std::fs::read_dir(directory.as_path()).into_iter().flatten().flatten();
         for entry in entries {
             if let Ok(path) = AbsPath::try_from(entry.path().as_path()) {
-                self.protected(&path, origin);
+                self.look_at(&path, origin);
             }
         }
     }
 
-    /// Looks through what a read deny hides, and says whether it was all.
-    pub(super) fn hidden(&mut self, path: &AbsPath, node: Node, origin: &Origin, files: &FileSets) -> bool {
-        if node == Node::File {
-            self.add_hidden(path, origin, path.as_path().symlink_metadata().ok());
+    /// Refuses where one of these files, or one that is `denied`, has a name that no rule covers. Names the directories
+    /// that hold too much to be looked through.
+    pub(super) fn refuse<'a>(
+        self,
+        denied: &'a [Denied<'a>],
+        files: &FileSets,
+    ) -> Result<Vec<&'a Denied<'a>>, Error> {
+        let Look { open, cut_off } = Look::at(denied, files);
+        let open = still_open(open, || Look::at(denied, files).open);
+        let all: Names = open.into_values().flatten().chain(self.0).collect();
+        all.first_key_value().map_or(Ok(cut_off), |(_, rule)| Err(refusal(rule, &all)))
+    }
+}
+
+/// The files that every look finds open.
+fn still_open(
+    mut open: BTreeMap<FileId, Names>,
+    mut look_again: impl FnMut() -> BTreeMap<FileId, Names>,
+) -> BTreeMap<FileId, Names> {
+    for _ in 1..MOST_LOOKS {
+        if open.is_empty() {
+            break;
+        }
+        let again = look_again();
+        open.retain(|id, _| again.contains_key(id));
+    }
+    open
+}
+
+/// One look at everything that is denied.
+struct Look<'a> {
+    /// The files of which not all names were seen below denied paths: those names that were.
+    open: BTreeMap<FileId, Names>,
+    /// The directories that hold too much.
+    cut_off: Vec<&'a Denied<'a>>,
+}
+
+impl<'a> Look<'a> {
+    fn at(denied: &'a [Denied<'a>], files: &FileSets) -> Self {
+        let mut seen = Seen::default();
+        let is_cut_off = |one: &&Denied<'_>| !seen.look_through(one, files, MOST_ENTRIES);
+        let cut_off: Vec<_> = denied.iter().filter(is_cut_off).collect();
+        for one in &cut_off {
+            if seen.open().next().is_some() {
+                seen.only_known = true;
+                seen.look_through(one, files, MOST_SEARCHED);
+            }
+        }
+        Look { open: seen.open().map(|(id, file)| (*id, file.names.clone())).collect(), cut_off }
+    }
+}
+
+/// The files with several names that were seen.
+#[derive(Default)]
+struct Seen {
+    files: BTreeMap<FileId, SeenFile>,
+    /// Whether files that were not seen before do not matter.
+    only_known: bool,
+}
+
+struct SeenFile {
+    /// The names that were seen, all hidden.
+    names: Names,
+    /// How many there are.
+    links: u64,
+}
+
+impl Seen {
+    /// `false` when there is more than is looked at.
+    fn look_through(&mut self, denied: &Denied<'_>, files: &FileSets, most: usize) -> bool {
+        if denied.node == Node::File {
+            self.add(denied.path, denied, denied.path.as_path().symlink_metadata().ok());
             return true;
         }
-        self.walk(path, origin, files, MOST_ENTRIES, Linked::add_hidden)
-    }
-
-    /// Looks on in a directory that was not looked through, for further names of files that were found.
-    pub(super) fn further_names(&mut self, path: &AbsPath, origin: &Origin, files: &FileSets) {
-        if self.hidden.values().any(Hidden::has_open_name) {
-            self.walk(path, origin, files, MOST_SEARCHED, Linked::add_further_name);
-        }
-    }
-
-    fn walk(
-        &mut self,
-        path: &AbsPath,
-        origin: &Origin,
-        files: &FileSets,
-        most: usize,
-        add: impl Fn(&mut Self, &AbsPath, &Origin, Option<Metadata>),
-    ) -> bool {
-        let mut entries = WalkDir::new(path.as_path()).min_depth(1).into_iter();
+        let mut entries = WalkDir::new(denied.path.as_path()).min_depth(1).into_iter();
         for _ in 0..most {
             let Some(entry) = entries.next() else { return true };
             // What cannot be looked into is not the command's to look into either.
@@ -105,52 +146,65 @@ impl Linked {
                     entries.skip_current_dir();
                 }
             } else if entry.file_type().is_file() {
-                add(self, &at, origin, entry.metadata().ok());
+                self.add(&at, denied, entry.metadata().ok());
             }
         }
         entries.next().is_none()
     }
 
-    fn add_further_name(&mut self, path: &AbsPath, origin: &Origin, metadata: Option<Metadata>) {
-        let is_known = |found: &Metadata| self.hidden.contains_key(&(found.dev(), found.ino()));
-        if metadata.as_ref().is_some_and(is_known) {
-            self.add_hidden(path, origin, metadata);
-        }
-    }
-
-    fn add_hidden(&mut self, path: &AbsPath, origin: &Origin, metadata: Option<Metadata>) {
-        let Some(metadata) = metadata.filter(|metadata| metadata.is_file() && metadata.nlink() > 1) else {
+    fn add(&mut self, path: &AbsPath, denied: &Denied<'_>, metadata: Option<Metadata>) {
+        let Some(metadata) = metadata.filter(has_more) else { return };
+        let id = (metadata.dev(), metadata.ino());
+        if self.only_known && !self.files.contains_key(&id) {
             return;
-        };
-        let identity = (metadata.dev(), metadata.ino());
-        let hidden = self
-            .hidden
-            .entry(identity)
-            .or_insert_with(|| Hidden { names: BTreeMap::new(), links: metadata.nlink() });
-        hidden.names.insert(path.clone(), origin.to_string());
+        }
+        let new = SeenFile { names: Names::new(), links: metadata.nlink() };
+        self.files.entry(id).or_insert(new).names.insert(path.clone(), denied.origin.to_string());
     }
 
-    /// Refuses where a file has a name that no rule covers.
-    pub(super) fn refuse(self) -> Result<(), Error> {
-        let hidden = self
-            .hidden
-            .into_values()
-            .filter(|hidden| hidden.has_open_name() && hidden.is_so_still())
-            .flat_map(|hidden| hidden.names);
-        let all: BTreeMap<AbsPath, String> = hidden.chain(self.protected).collect();
-        let Some((_, rule)) = all.first_key_value() else { return Ok(()) };
-        let mut named: Vec<String> =
-            all.iter().take(MOST_NAMED).map(|(path, rule)| format!("{path} ({rule})")).collect();
-        if all.len() > MOST_NAMED {
-            named.push(format!("{} more", all.len() - MOST_NAMED));
+    fn open(&self) -> impl Iterator<Item = (&FileId, &SeenFile)> {
+        self.files.iter().filter(|(_, file)| (file.names.len() as u64) < file.links)
+    }
+}
+
+fn has_more(metadata: &Metadata) -> bool {
+    metadata.is_file() && metadata.nlink() > 1
+}
+
+fn refusal(rule: &str, names: &Names) -> Error {
+    let mut named: Vec<String> =
+        names.iter().take(MOST_NAMED).map(|(path, rule)| format!("{path} ({rule})")).collect();
+    if names.len() > MOST_NAMED {
+        named.push(format!("{} more", names.len() - MOST_NAMED));
+    }
+    Error::Unenforceable {
+        rule: rule.to_owned(),
+        reason: format!(
+            "a file with a second name (a hard link) can be reached by that: {}; find the other names with \
+             find -samefile, and remove them or replace the file by a copy",
+            named.join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_open_that_every_look_finds_so() {
+        let found = |ids: &[u64]| -> BTreeMap<FileId, Names> {
+            ids.iter().map(|id| ((0, *id), Names::new())).collect()
+        };
+        for (looks, open) in [
+            ([&[1, 2][..], &[1, 2], &[2, 3]], &[2][..]),
+            ([&[1], &[2], &[1]], &[]),
+            ([&[], &[1], &[1]], &[]),
+            ([&[1, 2], &[2, 1], &[1, 2]], &[1, 2]),
+        ] {
+            let mut again = looks[1..].iter().map(|ids| found(ids));
+            let still = still_open(found(looks[0]), || again.next().expect("no more looks than that"));
+            assert_eq!(still, found(open), "{looks:?}");
         }
-        Err(Error::Unenforceable {
-            rule: rule.clone(),
-            reason: format!(
-                "a file with a second name (a hard link) can be reached by that: {}; find the other names with \
-                 find -samefile, and remove them or replace the file by a copy",
-                named.join(", ")
-            ),
-        })
     }
 }

@@ -137,8 +137,10 @@ impl Resolver {
     /// A second name of a protected file is a way to write it.
     fn look_for_other_names(&mut self, one: &Protected, real: &Real, origin: &Origin) {
         match real.node {
-            Some(Node::File) if !Covers::is_cover(&real.path) => self.linked.protected(&real.path, origin),
-            Some(Node::Directory) if one.inside == Inside::Scripts => self.linked.scripts(&real.path, origin),
+            Some(Node::File) if !Covers::is_cover(&real.path) => self.linked.look_at(&real.path, origin),
+            Some(Node::Directory) if one.inside == Inside::Scripts => {
+                self.linked.look_into(&real.path, origin)
+            }
             _ => {}
         }
     }
