@@ -217,7 +217,7 @@ fn many_ports_make_a_bridge_or_name_their_key() {
 #[test]
 fn the_command_sees_neither_socat_nor_its_sockets() {
     for machine in Machine::all() {
-        let line = "cat /proc/[0-9]*/comm | grep -c socat; tr '\\0' '\\n' </proc/1/environ; \
+        let line = "cat /proc/[0-9]*/comm 2>/dev/null | grep -c socat; \
                 ls -A /tmp/palisade-private-$UID 2>&1 | grep -c denied; grep -c palisade /proc/net/unix; \
                 unshare -U true 2>/dev/null || echo refused; kill 0";
         let output = machine.run(&[], line);
@@ -246,14 +246,14 @@ fn too_few_processes_for_the_bridge_do_not_make_the_sandbox_unavailable() {
     }
     let Some(machine) = Machine::new(Kind::Closed) else { return };
     let settings = r#"{"sandbox": {"failIfUnavailable": false}}"#;
-    let words = ["run", "--settings", settings, "--", "cat", "/proc/1/comm"];
+    let words = ["run", "--settings", settings, "--", "cat", "/proc/self/comm"];
     // Within the machine's user namespace only its own processes count. Somewhere on the way up each step runs out.
     let has_run = (1..60).any(|limit| {
         let limit = format!("--nproc={limit}:{limit}");
         let output = machine.closed(&["prlimit", &limit], &words).output().expect("it starts");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!said.contains("WITHOUT"), "{limit}: {said}");
-        assert!(output.stdout.is_empty() || output.stdout == b"bwrap\n", "{limit}: {output:?}");
+        assert!(output.stdout.is_empty() || output.stdout == b"cat\n", "{limit}: {output:?}");
         output.status.success()
     });
     assert!(has_run, "60 processes do not do");

@@ -2,5 +2,6 @@
 
 mod descriptors;
 mod filter;
+mod first;
 mod privileges;
 mod special;

@@ -243,6 +243,10 @@ mod number {
     pub const BPF: u64 = 321;
     pub const PERF_EVENT_OPEN: u64 = 298;
     pub const USERFAULTFD: u64 = 323;
+    pub const PRLIMIT64: u64 = 302;
+    pub const PROCESS_VM_READV: u64 = 310;
+    pub const PROCESS_VM_WRITEV: u64 = 311;
+    pub const KCMP: u64 = 312;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -265,6 +269,10 @@ mod number {
     pub const BPF: u64 = 280;
     pub const PERF_EVENT_OPEN: u64 = 241;
     pub const USERFAULTFD: u64 = 282;
+    pub const PRLIMIT64: u64 = 261;
+    pub const PROCESS_VM_READV: u64 = 270;
+    pub const PROCESS_VM_WRITEV: u64 = 271;
+    pub const KCMP: u64 = 272;
 }
 
 /// A bit in the upper half of a register, which the kernel does not read of an `int`.
@@ -317,6 +325,7 @@ fn attempts() -> Vec<Attempt> {
     all.extend(socket_attempts());
     all.extend(pair_attempts());
     all.extend(other_attempts());
+    all.extend(first_process_attempts());
     all.extend(number_attempts());
     #[cfg(target_arch = "x86_64")]
     all.extend(x86_attempts());
@@ -459,6 +468,26 @@ fn other_attempts() -> Vec<Attempt> {
         attempt("ioctl-tioclinux-upper-half", IOCTL, &[WRONG, TIOCLINUX | 7 << 60], EPERM),
         attempt("ioctl-tiocgwinsz", IOCTL, &[WRONG, TIOCGWINSZ], EBADF),
         attempt("ptrace", PTRACE, &[CONTINUE, 0], ESRCH),
+    ]
+}
+
+/// What reaches the sandbox's first process, and the same of one that does not exist.
+fn first_process_attempts() -> Vec<Attempt> {
+    use number::{KCMP, PRLIMIT64, PROCESS_VM_READV, PROCESS_VM_WRITEV, PTRACE};
+    const FIRST: u64 = 1;
+    const CONTINUE: u64 = 7;
+    vec![
+        attempt("first-ptrace", PTRACE, &[CONTINUE, FIRST], EPERM),
+        attempt("first-ptrace-upper-half", PTRACE, &[CONTINUE, FIRST | UPPER], EPERM),
+        attempt("first-process_vm_readv", PROCESS_VM_READV, &[FIRST, 0, 0, 0, 0, WRONG], EPERM),
+        attempt("first-process_vm_writev", PROCESS_VM_WRITEV, &[FIRST, 0, 0, 0, 0, WRONG], EPERM),
+        attempt("first-process_vm_writev-upper-half", PROCESS_VM_WRITEV, &[FIRST | UPPER], EPERM),
+        attempt("first-kcmp", KCMP, &[FIRST, WRONG], EPERM),
+        attempt("first-kcmp-other", KCMP, &[WRONG, FIRST], EPERM),
+        attempt("first-prlimit64", PRLIMIT64, &[FIRST, WRONG], EPERM),
+        attempt("pidfd_getfd", 438, &[WRONG, 0, WRONG], EPERM),
+        attempt("other-process_vm_writev", PROCESS_VM_WRITEV, &[WRONG, 0, 0, 0, 0, WRONG], EINVAL),
+        attempt("other-kcmp", KCMP, &[WRONG, WRONG], ESRCH),
     ]
 }
 

@@ -3,7 +3,7 @@
 use palisade_tests::{Project, Tools};
 
 /// One line of `/proc/PID/status` that every process inside has.
-const EXPECTED: [(&str, &str); 7] = [
+pub(super) const EXPECTED: [(&str, &str); 7] = [
     ("CapInh", "0000000000000000"),
     ("CapPrm", "0000000000000000"),
     ("CapEff", "0000000000000000"),
@@ -18,11 +18,11 @@ fn every_process_inside_is_without_capabilities_and_under_the_filter() {
     let Some(project) = Project::where_it_works() else { return };
     let line = "for status in /proc/[0-9]*/status; do echo $status; cat $status; done; python3 -c \"print(open('/proc/self/status').read())\"";
     let run = project.line(line).ok();
-    assert!(run.stdout.contains("/proc/1/status\n"), "the first process is among them: {run:?}");
+    assert!(run.stdout.contains("/proc/2/status\n"), "the command is among them: {run:?}");
     for (name, value) in EXPECTED {
         let values: Vec<&str> =
             run.stdout.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(":\t")).collect();
-        assert!(values.len() >= 3, "{name}: {run:?}");
+        assert!(values.len() >= 2, "{name}: {run:?}");
         assert!(values.iter().all(|found| *found == value), "{name}: {values:?}");
     }
 }

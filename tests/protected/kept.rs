@@ -137,6 +137,25 @@ fn stand_ins_stay_until_the_last_command_ends() {
 }
 
 /// A host that is killed leaves them to the next start.
+/// Whoever took a lock on what counts them could have them stay, in anybody's directories.
+#[test]
+fn no_command_gets_at_what_counts_them() {
+    let (Some(project), Some(other)) = (Project::where_it_works(), Project::where_it_works()) else { return };
+    let line = "for d in /tmp/palisade-covers-$(id -u) /tmp/palisade-private-$(id -u); do ls $d $d/*; flock -n $d true; \
+                flock -ns $d/* true; done 2>&1";
+    let run = project.line(line);
+    let is_refusal = |line: &str| line.contains("Permission denied") || line.contains("No such file");
+    assert!(run.stdout.lines().count() == 8 && run.stdout.lines().all(is_refusal), "{run:#?}");
+    let opened =
+        serde_json::json!({ "filesystem": { "allowRead": ["/tmp/palisade-covers-*/**"], "denyRead": [] } });
+    let running = other.run().start("echo started", "true");
+    let run =
+        project.run().sandbox(opened).line("ls /tmp/palisade-covers-*/ && ls -R /tmp/palisade-covers-*");
+    assert!(run.stderr.contains("Permission denied"), "{run:#?}");
+    running.end();
+    assert!(other.tree().is_empty());
+}
+
 #[test]
 fn what_a_killed_host_leaves_is_gone_after_the_next_command() {
     let Some(project) = repository() else { return };

@@ -16,11 +16,17 @@ const FILES: &[&str] = &[
     ".bash_login",
     ".bash_logout",
     ".bash_aliases",
+    ".bash_completion",
     ".zshenv",
     ".zprofile",
     ".zshrc",
     ".zlogin",
     ".zlogout",
+    ".zshenv.zwc",
+    ".zprofile.zwc",
+    ".zshrc.zwc",
+    ".zlogin.zwc",
+    ".zlogout.zwc",
     ".cshrc",
     ".tcshrc",
     ".login",
@@ -29,7 +35,15 @@ const FILES: &[&str] = &[
     ".mkshrc",
 ];
 
-const DIRECTORIES: &[&str] = &[".vscode", ".idea", ".cogitator", ".config/fish"];
+const DIRECTORIES: &[&str] = &[
+    ".vscode",
+    ".idea",
+    ".cogitator",
+    ".config/fish",
+    ".config/zsh",
+    ".config/git",
+    ".config/bash_completion",
+];
 
 const OF_AGENTS: &[&str] = &[".claude", ".cogitator", ".palisade"];
 
@@ -134,6 +148,35 @@ fn settings_of_agents_are_as_they_were() {
         hold(&project, &format!("{agent}/hooks/h"));
         hold(&project, &format!("{agent}/agents/new.md"));
     }
+}
+
+/// Where the directories of users' data are, as in most home directories; where they are not, nothing stands in for them.
+#[test]
+fn data_that_shells_run_is_protected_where_there_is_such_a_place() {
+    let Some(project) = Project::where_it_works() else { return };
+    project.line("mkdir -p .local/share/fish/vendor_conf.d .local/bin && rm -r .local").ok();
+    project.write(".local/share/kept", "");
+    for path in [".local/share/fish/vendor_conf.d/f.fish", ".local/share/bash-completion/completions/git"] {
+        hold(&project, path);
+    }
+    project.line("touch .local/share/new .local/bin-new").ok();
+}
+
+/// Users may keep what is otherwise in the home directory elsewhere.
+#[test]
+fn the_places_that_variables_name_are_protected() {
+    let Some(project) = Project::where_it_works() else { return };
+    let places = ["z", "c", "d"].map(|name| project.root().join(name));
+    for place in &places {
+        std::fs::create_dir(place).expect("own directory");
+    }
+    let run = || {
+        let variables = ["ZDOTDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"].into_iter().zip(&places);
+        variables.fold(project.run(), |run, (name, place)| run.env(name, place))
+    };
+    let line = "for F in z/.zshenv z/.zshrc.zwc c/fish/config.fish c/git/config c/bash_completion d/fish/vendor_conf.d/f; do \
+                { mkdir -p ${F%/*} && echo evil > $F; } 2> /dev/null && echo $F; done; touch z/x c/x d/x && echo rest";
+    assert_eq!(run().line(line).ok().stdout, "rest\n");
 }
 
 /// What is next to protected files is the command's.

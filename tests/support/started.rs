@@ -2,6 +2,7 @@
 
 use crate::Palisade;
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Stdio};
 
 /// A shell line that has printed its first line and now waits for the end of its input.
@@ -33,6 +34,18 @@ impl Started {
         self.first.trim_end_matches('\n')
     }
 
+    /// The first process of its sandbox, as the host sees it: its directory in `/proc`.
+    pub fn first_process(&self) -> PathBuf {
+        let deepest = below(self.child.id()).into_iter().filter_map(|process| {
+            let process = PathBuf::from(format!("/proc/{process}"));
+            let status = std::fs::read_to_string(process.join("status")).ok()?;
+            let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+            let numbers: Vec<&str> = numbers.split_whitespace().collect();
+            (numbers.last() == Some(&"1")).then_some((numbers.len(), process))
+        });
+        deepest.max().expect("it has one").1
+    }
+
     /// Kills the `palisade` that runs it, which cannot clear anything away then.
     pub fn kill(mut self) {
         self.child.kill().expect("it runs");
@@ -46,4 +59,14 @@ impl Started {
         self.rest.read_to_string(&mut rest).expect("text");
         (self.child.wait().expect("it ends").code(), rest)
     }
+}
+
+/// Every process that descends from `process`.
+fn below(process: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let children = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let numbers: Vec<u32> = children
+        .flat_map(|all| all.split(' ').filter_map(|one| one.parse().ok()).collect::<Vec<_>>())
+        .collect();
+    numbers.into_iter().flat_map(|child| std::iter::once(child).chain(below(child))).collect()
 }

@@ -33,10 +33,12 @@
 //!   `open_by_handle_at`, setting clocks and host names, and so on. A command has no capability, cannot gain one by
 //!   running a program (`no_new_privs`) and cannot make a namespace to have them in. Calls that mount are in
 //!   the table all the same: they alone would undo the file rules, so they have a second wall.
-//! - `ptrace`, `process_vm_readv` and `_writev`, `pidfd_getfd`, `kcmp`: they reach what lies in the same process
-//!   namespace, and all that lies there is under this filter. A tracer cannot change a call after the filter has
+//! - `ptrace`, `process_vm_readv` and `_writev`, `kcmp` of any process but the first: they reach what lies in the same
+//!   process namespace, and all that lies there is under this filter. A tracer cannot change a call after the filter has
 //!   seen it (the kernel runs the filter after the tracer since 4.8), and to suspend a filter takes a
-//!   capability and a tracer without one.
+//!   capability and a tracer without one. The *first* process is confined as well, but what is outside relies on it: made
+//!   to call `prctl` and `setsid` it would go on after Palisade was killed, and its `/proc/1/exe` is bubblewrap's file in
+//!   the host's own mount, writable to root. So it has rows, and `/proc/1` is hidden (see `proc_guards`).
 //! - `seccomp` and `prctl`: further filters can only refuse more. A refusal is stronger than any answer that a
 //!   supervisor or a tracer could give by a later filter.
 //! - `fork`, `vfork`: they take no flags. `umount`: neither architecture has it, only `umount2`.

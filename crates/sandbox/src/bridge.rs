@@ -45,12 +45,6 @@ impl Bridging {
         matches!(self, Bridging::Socat { .. })
     }
 
-    /// Whether the sockets of bridges must be hidden from a command: from each that may make Unix sockets, since
-    /// somebody else's bridge may be of socat; and from each that has such a bridge itself, to make doubly sure.
-    pub(crate) fn hides_sockets(&self, policy: &Policy) -> bool {
-        policy.network.unix_sockets || self.is_socat()
-    }
-
     /// The programs that it runs.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &AbsPath> {
         let socat = if let Bridging::Socat { socat, .. } = self { Some(socat.paths()) } else { None };

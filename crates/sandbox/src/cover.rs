@@ -33,6 +33,10 @@
 //! the next start removes what is listed in an entry that nobody holds. It tries again, too, where the last one could
 //! not remove something: the entry stays as long as that does.
 //!
+//! The locks of a killed process go a moment before its command does, and a cover that is removed on the host takes the
+//! mount on it along. So whoever removes covers that another process may have stood behind looks first whether any
+//! sandbox still has them mounted.
+//!
 //! An entry lists a path before its cover is made, so that no kill leaves a cover that is not listed. A cover
 //! is an empty file without any write permission, or a socket without any, at a listed path; what has become anything
 //! else, because the user has written, replaced or opened it up meanwhile, is the user's and stays.
@@ -45,10 +49,9 @@
 //! - *A command that is running* can rearrange the directories that the next command's covers go into. Every
 //!   directory on the way is opened in turn without following links, and covers are made and removed relative
 //!   to that descriptor.
-//! - It can read everywhere, so it can take a lock on an entry: then covers outlive their users until a later
-//!   start, or a start gives up with [`CoverError::Busy`]. It could do worse with write access to the
-//!   registry (have an empty read-only file of the user's removed), so no rule may open [`Covers::registry`]
-//!   to a command.
+//! - With read access to the registry it could take a lock on an entry: then covers would outlive their users until a
+//!   later start, or a start would give up with [`CoverError::Busy`]. It could do worse with write access (have an empty
+//!   read-only file of the user's removed). So [`Covers::registry`] is hidden from every command, and no rule opens it.
 //! - It can make the host use up its descriptors, by as many connections as it likes. To remove covers takes none.
 //! - It can take the permissions from directories of its own that hold covers, or what is to be removed: they are
 //!   given back, and then it is removed.
@@ -58,8 +61,7 @@
 //!
 //! It does not find out which paths need a cover. It knows nothing of covers of other users in a directory
 //! that is shared between them, nor of those that were left by a machine that lost its power and `/tmp` with
-//! it. Between a `SIGKILL` of the host and the end of its command, a few microseconds, a start of another
-//! process may remove the command's covers.
+//! it.
 
 mod entry;
 mod registry;
@@ -134,13 +136,12 @@ pub(crate) struct Covers {
 impl Covers {
     /// Has what is wanted stand.
     ///
-    /// When something real stands at one of the paths, nothing is held and the caller should resolve again. The
-    /// registry, if it exists, stays as long as the covers do, even where there are none; with `with_registry` it
-    /// exists from now on. A sandbox that has it bound needs that: looking whether it exists is not enough, since
-    /// another process may remove and make it once more before it is bound.
+    /// When something real stands at one of the paths, nothing is held and the caller should resolve again. With
+    /// `with_registry` the registry exists as long as the covers do, even where there are none: a sandbox has it
+    /// hidden, and removed on the host it would be uncovered there.
     pub(crate) fn hold(wanted: &Wanted, with_registry: bool) -> Result<Self, CoverError> {
         let mut covers = Self::hold_in(&REGISTRY, wanted)?;
-        if with_registry {
+        if with_registry && covers.is_empty() {
             covers.keep_registry()?;
         }
         Ok(covers)
@@ -156,11 +157,6 @@ impl Covers {
         let mut covers =
             Covers { registry: Arc::clone(registry), directories: Vec::new(), unwanted: Vec::new() };
         let by_directory = by_directory(wanted)?;
-        if by_directory.is_empty() && registry.exists()? {
-            // A sandbox may have the registry bound read-only. Removed on the host, it would be unbound
-            // there.
-            covers.keep_registry()?;
-        }
         for (directory, here) in by_directory {
             let entry = registry.enter(&directory)?;
             let stand = entry.stand(&directory, &here);

@@ -72,18 +72,42 @@ const START_ROWS: &[Row] = &[
     row(".bash_login", "read by login bash, if there is no .bash_profile"),
     row(".bash_logout", "read when a login bash ends"),
     row(".bash_aliases", "read by the usual .bashrc"),
-    row(".zshenv", "read by every zsh"),
-    row(".zprofile", "read by login zsh"),
-    row(".zshrc", "read by interactive zsh"),
-    row(".zlogin", "read by login zsh"),
-    row(".zlogout", "read when a login zsh ends"),
-    row(".config/fish", "config.fish, conf.d and functions, read by every fish"),
+    row(".bash_completion", "read by interactive bash, where completions are installed"),
     row(".cshrc", "read by every csh, and by tcsh without a .tcshrc"),
     row(".tcshrc", "read by every tcsh"),
     row(".login", "read by login csh and tcsh"),
     row(".logout", "read when a login csh or tcsh ends"),
     row(".kshrc", "read by interactive ksh"),
     row(".mkshrc", "read by interactive mksh"),
+];
+
+/// In a root, in the home directory, and where the user keeps the files of zsh instead (`ZDOTDIR`).
+const ZSH_ROWS: &[Row] = &[
+    row(".zshenv", "read by every zsh"),
+    row(".zprofile", "read by login zsh"),
+    row(".zshrc", "read by interactive zsh"),
+    row(".zlogin", "read by login zsh"),
+    row(".zlogout", "read when a login zsh ends"),
+    row(".zshenv.zwc", "the compiled form, which zsh takes where it is newer, or where the other is missing"),
+    row(".zprofile.zwc", "likewise"),
+    row(".zshrc.zwc", "likewise"),
+    row(".zlogin.zwc", "likewise"),
+    row(".zlogout.zwc", "likewise"),
+];
+
+/// In `.config` of a root and of the home directory, and where the user has that instead (`XDG_CONFIG_HOME`).
+const CONFIG_ROWS: &[Row] = &[
+    row("fish", "config.fish, conf.d and functions, read by every fish"),
+    row("zsh", "the usual ZDOTDIR"),
+    row("bash_completion", "read by interactive bash, where completions are installed"),
+    row("git", "git's other place for the user's configuration"),
+];
+
+/// In `.local/share` likewise (`XDG_DATA_HOME`), where there is one: what stood in for it would be in the way of too
+/// many programs.
+const DATA_ROWS: &[Row] = &[
+    row("fish", "vendor_conf.d and functions, read by every fish"),
+    row("bash-completion", "completions, run by interactive bash"),
 ];
 
 /// In the home directory.
@@ -93,7 +117,6 @@ const HOME_ROWS: &[Row] = &[
     row(".palisade", "likewise"),
     row(".claude.json", "servers, trust in projects, and sign-ins"),
     row(".ripgreprc", "the usual place of a search tool's options"),
-    row(".config/git", "git's other place for the user's configuration"),
 ];
 
 /// What happens where nothing stands at a protected path.
@@ -132,6 +155,8 @@ pub(crate) enum Inside {
 pub(crate) struct Group {
     /// The directory. Where it does not exist and cannot be made by the command, there is nothing to do.
     pub(crate) directory: AbsPath,
+    /// Nor where it does not exist at all.
+    pub(crate) must_exist: bool,
     pub(crate) rows: Vec<Protected>,
 }
 
@@ -142,6 +167,12 @@ pub(crate) struct Owner {
     pub(crate) home: Option<AbsPath>,
     /// Directories of settings elsewhere (`CLAUDE_CONFIG_DIR`).
     pub(crate) settings: Vec<AbsPath>,
+    /// Where zsh's files are instead of the home directory (`ZDOTDIR`).
+    pub(crate) zsh: Option<AbsPath>,
+    /// What is there instead of `.config` (`XDG_CONFIG_HOME`).
+    pub(crate) config: Option<AbsPath>,
+    /// What is there instead of `.local/share` (`XDG_DATA_HOME`).
+    pub(crate) data: Option<AbsPath>,
 }
 
 impl Owner {
@@ -154,9 +185,17 @@ impl Owner {
         };
         let home = std::env::home_dir().filter(|home| home.is_absolute());
         let home = home.map(|home| std::fs::canonicalize(&home).unwrap_or(home));
+        // As the programs that look there, which take no relative path.
+        let named = |variable| {
+            let directory = std::env::var_os(variable).map(PathBuf::from);
+            directory.filter(|path| path.is_absolute()).as_ref().map(absolute).transpose()
+        };
         Ok(Owner {
             home: home.as_ref().map(absolute).transpose()?,
             settings: settings.iter().map(absolute).collect::<Result<_, _>>()?,
+            zsh: named("ZDOTDIR")?,
+            config: named("XDG_CONFIG_HOME")?,
+            data: named("XDG_DATA_HOME")?,
         })
     }
 
@@ -172,7 +211,8 @@ impl Owner {
 
 /// What is protected in a writable directory, and on the way up from it.
 pub(crate) fn in_root(root: &AbsPath, owner: &Owner) -> Vec<Group> {
-    let mut groups = vec![group(root, &[ROOT_ROWS, START_ROWS], owner)];
+    let mut groups = vec![group(root, &[ROOT_ROWS, START_ROWS, ZSH_ROWS], owner)];
+    groups.extend(places(root, owner));
     for directory in root.ancestors() {
         groups.push(group(&directory, &[UPWARD_ROWS], owner));
         groups.extend(tools(&directory, owner));
@@ -189,14 +229,29 @@ pub(crate) fn of_owner(owner: &Owner) -> Vec<Group> {
     };
     let mut groups = Vec::new();
     for path in &owner.settings {
-        groups.push(Group { directory: path.clone(), rows: vec![whole(path)] });
+        groups.push(Group { directory: path.clone(), must_exist: false, rows: vec![whole(path)] });
         groups.push(rows(path, &[TOOL_ROWS], StandIn::File));
     }
     if let Some(home) = &owner.home {
-        groups.push(group(home, &[HOME_ROWS, START_ROWS], owner));
+        groups.push(group(home, &[HOME_ROWS, START_ROWS, ZSH_ROWS], owner));
+        groups.extend(places(home, owner));
         groups.extend(tools(home, owner));
     }
+    groups.extend(owner.zsh.iter().map(|directory| rows(directory, &[ZSH_ROWS], StandIn::File)));
+    groups.extend(owner.config.iter().map(|directory| rows(directory, &[CONFIG_ROWS], StandIn::File)));
+    groups.extend(owner.data.iter().map(data));
     groups
+}
+
+/// Where `directory`, if it is somebody's home, has configuration and data.
+fn places(directory: &AbsPath, owner: &Owner) -> impl Iterator<Item = Group> {
+    let stand_in = owner.stand_in(directory);
+    let config = directory.join(".config").map(|config| rows(&config, &[CONFIG_ROWS], stand_in));
+    config.into_iter().chain(directory.join(".local/share").as_ref().map(data))
+}
+
+fn data(directory: &AbsPath) -> Group {
+    Group { must_exist: true, ..rows(directory, &[DATA_ROWS], StandIn::File) }
 }
 
 fn tools(directory: &AbsPath, owner: &Owner) -> Vec<Group> {
@@ -220,7 +275,7 @@ fn rows(directory: &AbsPath, tables: &[&[Row]], stand_in: StandIn) -> Group {
         };
         Some(Protected { path, missing: Missing::Cover(stand_in), inside })
     });
-    Group { directory: directory.clone(), rows: protected.collect() }
+    Group { directory: directory.clone(), must_exist: false, rows: protected.collect() }
 }
 
 #[cfg(test)]
@@ -237,7 +292,10 @@ mod tests {
 
     #[test]
     fn every_row_is_one_path_below_with_a_reason() {
-        for row in [TOOL_ROWS, UPWARD_ROWS, ROOT_ROWS, START_ROWS, HOME_ROWS].concat() {
+        for row in
+            [TOOL_ROWS, UPWARD_ROWS, ROOT_ROWS, START_ROWS, ZSH_ROWS, CONFIG_ROWS, DATA_ROWS, HOME_ROWS]
+                .concat()
+        {
             let below = path("/d").join(row.name).expect("no NUL");
             assert!(below.to_string() == format!("/d/{}", row.name) && !row.why.is_empty(), "{row:?}");
         }
@@ -260,7 +318,8 @@ mod tests {
 
     #[test]
     fn only_at_home_are_stand_ins_files() {
-        let owner = Owner { home: Some(path("/home/u")), settings: vec![path("/etc/claude")] };
+        let owner =
+            Owner { home: Some(path("/home/u")), settings: vec![path("/etc/claude")], ..Owner::default() };
         let all = [in_root(&path("/home/u/p"), &owner), of_owner(&owner)].concat_groups();
         for row in &all {
             let is_file = row.missing == Missing::Cover(StandIn::File);

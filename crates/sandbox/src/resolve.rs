@@ -26,7 +26,6 @@ use palisade_policy::{
 use real::Real;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
 
 /// The directories that a command is confined to, all real.
 #[derive(Debug, Clone)]
@@ -47,25 +46,15 @@ pub(crate) struct Resolved {
     pub(crate) wanted: Wanted,
     /// What is to be seen of files that must not be written, in their places.
     pub(crate) excerpts: Vec<Excerpt>,
-    /// Whether the covers' registry lies where the rules let the command write: it is then bound read-only.
-    pub(crate) binds_registry: bool,
     /// Rules that were left out, and why.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Resolves `policy` for one command, from which the sockets of bridges must be hidden or need not be.
-pub(crate) fn resolve(
-    policy: &Policy,
-    places: &Places,
-    owner: &Owner,
-    hides_sockets: bool,
-) -> Result<Resolved, Error> {
+/// Resolves `policy` for one command.
+pub(crate) fn resolve(policy: &Policy, places: &Places, owner: &Owner) -> Result<Resolved, Error> {
     let mut resolver = Resolver::default();
-    let mut files =
+    let files =
         if policy.files_disabled { FileSets::default() } else { resolver.files(policy, places, owner)? };
-    if hides_sockets && !policy.files_disabled {
-        resolver.hide_sockets(&mut files)?;
-    }
     Ok(Resolved {
         confinement: Confinement {
             files,
@@ -77,7 +66,6 @@ pub(crate) fn resolve(
         },
         wanted: resolver.wanted,
         excerpts: resolver.excerpts,
-        binds_registry: resolver.binds_registry,
         warnings: resolver.warnings,
     })
 }
@@ -89,7 +77,6 @@ struct Resolver {
     warnings: Vec<String>,
     wanted: Wanted,
     excerpts: Vec<Excerpt>,
-    binds_registry: bool,
     linked: Linked,
     inside: inside::LookedInto,
     budget: walk::Budget,
@@ -125,9 +112,9 @@ impl Resolver {
         let of_git = self.repositories(&roots, owner, &mut files)?;
         self.read_allows(policy, &mut files)?;
         self.write_denies(policy, &mut files)?;
-        self.own_denies(&mut files)?;
         self.protect_all(&roots, owner, &of_git, &mut files)?;
         self.other_names(&files)?;
+        self.hide_own(&mut files)?;
         Ok(files)
     }
 
@@ -158,39 +145,23 @@ impl Resolver {
         }
     }
 
-    /// What Palisade keeps for itself in a shared directory (`/tmp`) that a rule may open: a command that can write
-    /// there could change the masks and covers of the commands to come.
-    fn own_denies(&mut self, files: &mut FileSets) -> Result<(), Error> {
+    /// What Palisade keeps for itself in a shared directory (`/tmp`) is hidden, and no rule opens it. A command that
+    /// could write there could change the masks and covers of the commands to come; one that can look in can take the
+    /// locks by which covers are counted, and connect to the sockets of other commands' bridges.
+    fn hide_own(&mut self, files: &mut FileSets) -> Result<(), Error> {
         for path in [Scratch::private(), Covers::registry()] {
-            if files.judge(Access::Write, path).effect == Effect::Allow {
-                let own = self.own(path)?;
-                files.deny_write.push(own);
-                self.binds_registry |= path == Covers::registry();
+            // It need not exist yet, but it does when the command starts.
+            let real = Real::of(path)?.path;
+            self.nodes.insert(real.clone(), Node::Directory);
+            for opened in [&mut files.allow_read, &mut files.allow_write] {
+                opened.retain(|allow| !real.covers(allow.pattern.as_literal()));
+            }
+            let rule = literal(real, Origin::builtin("protected", &path.to_string()));
+            for denied in [&mut files.deny_read, &mut files.deny_write] {
+                denied.push(rule.clone());
             }
         }
         Ok(())
-    }
-
-    /// The sockets that bridges lead to lie among the masks. Whoever could connect to one would ask another command's
-    /// proxy, so nothing reopens them.
-    fn hide_sockets(&mut self, files: &mut FileSets) -> Result<(), Error> {
-        let own = self.own(Scratch::private())?;
-        files.allow_read.retain(|allow| !own.pattern.as_literal().covers(allow.pattern.as_literal()));
-        files.deny_read.push(own);
-        Ok(())
-    }
-
-    /// The rule for a directory of Palisade's own, which exists from now on.
-    fn own(&mut self, path: &AbsPath) -> Result<FileRule, Error> {
-        std::fs::DirBuilder::new()
-            .mode(0o700)
-            .recursive(true)
-            .create(path.as_path())
-            .map_err(|error| Error::Path { path: path.clone(), error })?;
-        // Should another process remove it just now: whoever launches the command makes it again.
-        let real = Real::of(path)?.path;
-        self.nodes.insert(real.clone(), Node::Directory);
-        Ok(literal(real, Origin::builtin("protected", &path.to_string())))
     }
 
     fn read_denies(&mut self, rules: &[FileRule]) -> Result<Vec<FileRule>, Error> {

@@ -125,7 +125,7 @@ impl Sandbox {
 
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        let (resolved, covers) = self.resolve_and_cover(&policy, &places, &bridge)?;
+        let (resolved, covers) = self.resolve_and_cover(&policy, &places)?;
         for warning in &resolved.warnings {
             tracing::warn!("{warning}");
         }
@@ -197,8 +197,7 @@ impl Sandbox {
         let (root, working_directory) = request.directories()?;
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        let hides_sockets = self.shared.bridge().hides_sockets(policy);
-        Ok((resolve(policy, &places, &self.shared.owner, hides_sockets)?, temporary))
+        Ok((resolve(policy, &places, &self.shared.owner)?, temporary))
     }
 
     /// Has bubblewrap come up while the rest of the work is done. Unless it is built upon, it ends.
@@ -292,17 +291,12 @@ impl Sandbox {
     }
 
     /// A missing path that comes to exist between the look and the cover is looked at again.
-    fn resolve_and_cover(
-        &self,
-        policy: &Policy,
-        places: &Places,
-        bridge: &Bridging,
-    ) -> Result<(Resolved, Covers), Error> {
+    fn resolve_and_cover(&self, policy: &Policy, places: &Places) -> Result<(Resolved, Covers), Error> {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let resolved = resolve(policy, places, &self.shared.owner, bridge.hides_sockets(policy))?;
-            match Covers::hold(&resolved.wanted, resolved.binds_registry) {
+            let resolved = resolve(policy, places, &self.shared.owner)?;
+            match Covers::hold(&resolved.wanted, !policy.files_disabled) {
                 Err(CoverError::Exists(_)) if attempts < MOST_RESOLVES => {}
                 covers => return Ok((resolved, covers?)),
             }

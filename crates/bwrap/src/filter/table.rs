@@ -239,6 +239,8 @@ const SOCK_STREAM: Value = value("SOCK_STREAM", 1);
 const SOCK_SEQPACKET: Value = value("SOCK_SEQPACKET", 5);
 const SOCK_PACKET: Value = value("SOCK_PACKET", 10);
 const TIOCSTI: Value = value("TIOCSTI", 0x5412);
+/// The sandbox's first process, which is bubblewrap's.
+const FIRST: Value = value("1", 1);
 const TIOCLINUX: Value = value("TIOCLINUX", 0x541c);
 
 /// `CLONE_NEWTIME` (0x80) is not among them: the old `clone` takes the low byte of its flags as the number of
@@ -273,6 +275,9 @@ const IO_URING: &str =
     "A ring opens files and makes sockets without a system call that this filter would see.";
 const KEYRINGS: &str =
     "The session keyring is inherited, and holds what the user's programs outside keep secret.";
+
+const FIRST_PROCESS: &str = "Whoever controls the sandbox's first process can keep the sandbox from ending with Palisade, and reaches \
+     bubblewrap's own file on the host.";
 
 /// Every refusal. The order has no meaning but this: where several rows cover a call, the first one is named.
 pub const TABLE: &[Row] = &[
@@ -353,6 +358,19 @@ pub const TABLE: &[Row] = &[
     )
     .on(&[clause(1, "type", Test::TypeIsNone(&[SOCK_STREAM, SOCK_SEQPACKET]))])
     .only_without_unix_sockets(),
+    // The sandbox's first process. What is outside relies on it.
+    refuse("ptrace", 101, 117, FIRST_PROCESS).on(&[clause(1, "pid", Test::Is(FIRST))]),
+    refuse("process_vm_readv", 310, 270, FIRST_PROCESS).on(&[clause(0, "pid", Test::Is(FIRST))]),
+    refuse("process_vm_writev", 311, 271, FIRST_PROCESS).on(&[clause(0, "pid", Test::Is(FIRST))]),
+    refuse("kcmp", 312, 272, FIRST_PROCESS).on(&[clause(0, "pid1", Test::Is(FIRST))]),
+    refuse("kcmp", 312, 272, FIRST_PROCESS).on(&[clause(1, "pid2", Test::Is(FIRST))]),
+    refuse("prlimit64", 302, 261, FIRST_PROCESS).on(&[clause(0, "pid", Test::Is(FIRST))]),
+    refuse(
+        "pidfd_getfd",
+        438,
+        438,
+        "Takes descriptors from other processes, the sandbox's first one among them, which a register does not tell.",
+    ),
     // What is shared with processes outside.
     refuse("add_key", 248, 217, KEYRINGS),
     refuse("request_key", 249, 218, KEYRINGS),

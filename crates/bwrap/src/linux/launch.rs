@@ -135,7 +135,7 @@ pub struct Running {
     has_started: AtomicBool,
     reaped: bool,
     /// Ends when nothing of the sandbox is left.
-    _watch: Watch,
+    watch: Watch,
 }
 
 /// How a command ended.
@@ -325,7 +325,7 @@ impl Running {
             _outer_status: None,
             has_started: AtomicBool::new(false),
             reaped: false,
-            _watch: watch,
+            watch,
         })
     }
 
@@ -334,7 +334,7 @@ impl Running {
     fn listen(&mut self, addresses: &[SocketAddr]) -> Result<Vec<Option<Listener>>, LaunchError> {
         let said = self.status.child_pid(self.handle.as_fd())?;
         self.init_pid = self.unless_ended(said)?;
-        self.init = first_process(self.init_pid)?;
+        self.adopt_first(self.init_pid)?;
         let listeners = bind_inside(self.init_pid, addresses);
         let listeners = listeners.map_err(|error| self.or_ended(LaunchError::Namespaces(error)))?;
         Ok(listeners.into_iter().map(|listener| listener.map(Listener::Tcp)).collect())
@@ -348,7 +348,7 @@ impl Running {
     ) -> Result<Vec<Option<Listener>>, LaunchError> {
         let said = bridge.status.child_pid(self.handle.as_fd())?;
         let outer = self.unless_ended(said)?;
-        self.init = first_process(outer)?;
+        self.adopt_first(outer)?;
         self._outer_status = Some(bridge.status);
         let said = self.status.child_pid(self.handle.as_fd())?;
         let inner = self.unless_ended(said)?;
@@ -357,6 +357,13 @@ impl Running {
         let listening = listening.map_err(|error| self.or_ended(error))?;
         let sockets = bridge.sockets.into_iter().zip(listening);
         Ok(sockets.map(|(socket, listens)| listens.then_some(Listener::Unix(socket))).collect())
+    }
+
+    /// From now on the sandbox ends with this process of it, its first.
+    fn adopt_first(&mut self, pid: u32) -> Result<(), LaunchError> {
+        self.init = first_process(pid)?;
+        let handed_over = self.watch.hand_over(self.init.as_fd());
+        handed_over.map_err(failed("having the sandbox watched over"))
     }
 
     /// What bubblewrap has said; when that is nothing, it has ended.

@@ -6,6 +6,10 @@
 //! that an ordinary user could not read is hidden. For anyone else the kernel's own permissions do this, but
 //! for what somebody other than root may write (`/proc/pressure`, where a trigger costs the host work): each
 //! entry of `/proc` that holds such a file is bound read-only, and `/proc/sys` always.
+//!
+//! `/proc/1` is hidden from everyone. In the sandbox that is bubblewrap's process. Its memory can be written there (to
+//! keep the sandbox from ending with Palisade), and `exe` leads to bubblewrap's file in the host's own mount, which a
+//! confined root may chmod and, once it does not run, write. The filter has the system calls that do the same.
 
 use palisade_policy::{AbsPath, Node};
 use std::fs::{DirEntry, Metadata};
@@ -33,7 +37,8 @@ const MOST_LOOKED_AT: usize = 2_000;
 
 /// What must be shut for a command that runs as root (`true`) or as anyone else.
 pub fn proc_guards(root: bool) -> io::Result<ProcGuards> {
-    let mut guards = ProcGuards::default();
+    let first = AbsPath::new("/proc/1").map_err(io::Error::other)?;
+    let mut guards = ProcGuards { read_only: Vec::new(), hidden: vec![(first, Node::Directory)] };
     for entry in std::fs::read_dir("/proc")? {
         let entry = entry?;
         match host_wide(&entry)? {
@@ -111,14 +116,14 @@ mod tests {
         let sys = AbsPath::new("/proc/sys").expect("absolute");
         assert!(guards.read_only.contains(&sys), "{guards:?}");
         let others = proc_guards(false).expect("a /proc to look at");
-        assert!(others.read_only.contains(&sys) && others.hidden.is_empty(), "{others:?}");
+        assert!(others.read_only.contains(&sys) && others.hidden.len() == 1, "{others:?}");
         let shut: Vec<String> = guards
             .read_only
             .iter()
             .chain(guards.hidden.iter().map(|(path, _)| path))
             .map(AbsPath::to_string)
             .collect();
-        for name in ["sysrq-trigger", "irq", "kcore", "kmsg", "timer_list"] {
+        for name in ["1", "sysrq-trigger", "irq", "kcore", "kmsg", "timer_list"] {
             let path = format!("/proc/{name}");
             let is_there = std::fs::symlink_metadata(&path).is_ok();
             assert!(!is_there || shut.contains(&path), "{path} is open: {shut:?}");

@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "fork, descriptor passing and signal dispositions have no safe wrapper")]
 
 mod attach;
+mod warden;
 
-use super::warden::MOST_SANDBOXES;
 use nix::errno::Errno;
 use nix::libc::{self, c_int};
 use nix::sys::signal::{SigSet, Signal};
@@ -21,6 +21,7 @@ pub(super) use attach::{
     Change, DONE, ENTERING, MASKS, Progress, Source, Step, What, Work, fork_attacher, has_mount_calls,
     read_progress,
 };
+pub(super) use warden::{forget, fork_warden, hand_over};
 
 /// More listeners than this are not passed in one message (the kernel takes 253 descriptors in one).
 pub(super) const MOST_LISTENERS: usize = 128;
@@ -66,7 +67,7 @@ pub(super) fn prepare_child(
         die_with(parent)?;
         keep_open_only(&keep)?;
         nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
-        notify(warden, Notice { launch, group: nix::unistd::getpid().as_raw() })?;
+        warden::make_known(warden, launch)?;
         hear_of_children();
         drop_ambient_capabilities();
         block_only(match signals {
@@ -168,123 +169,12 @@ pub(super) fn close_all_others() {
     }
 }
 
-/// What the warden is told: the process group of a launch, or 0 when nothing of it is left.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct Notice {
-    launch: u64,
-    group: c_int,
-}
-
-fn notify(warden: RawFd, notice: Notice) -> io::Result<()> {
-    loop {
-        // SAFETY: the pointer leads to as many bytes as are sent; a descriptor that is no socket is an error.
-        let sent = unsafe {
-            libc::send(warden, (&raw const notice).cast(), size_of::<Notice>(), libc::MSG_NOSIGNAL)
-        };
-        match sent {
-            0.. => return Ok(()),
-            _ if errno() == libc::EINTR => {}
-            _ => return Err(io::Error::last_os_error()),
-        }
-    }
-}
-
-/// Has the warden forget a launch of which nothing is left.
-pub(super) fn forget(warden: BorrowedFd<'_>, launch: u64) -> io::Result<()> {
-    notify(warden.as_raw_fd(), Notice { launch, group: 0 })
-}
-
-/// Forks the warden, and waits until no signal to this process's group reaches it. Its end is the end of whoever holds the
-/// socket returned, or of this process.
-pub(super) fn fork_warden() -> io::Result<(Pid, OwnedFd)> {
-    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
-    let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
-    let mut known = Vec::with_capacity(MOST_SANDBOXES);
-    // SAFETY: the child calls only `watch`, which allocates nothing beyond that capacity, and which never returns.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => watch(theirs.as_raw_fd(), &mut known),
-        pid => {
-            let pid = Pid::from_raw(pid);
-            drop(theirs);
-            match next_notice(ours.as_raw_fd()) {
-                Some(_) => Ok((pid, ours)),
-                None => Err(match wait_for(pid) {
-                    Ok(WaitStatus::Exited(_, errno @ 1..)) => io::Error::from_raw_os_error(errno),
-                    _ => io::Error::other("the process that ends sandboxes ended at once"),
-                }),
-            }
-        }
-    }
-}
-
 /// Waits for the end of a child. A host's handlers of signals, that of SIGCHLD first, may interrupt any thread.
 pub(super) fn wait_for(child: Pid) -> nix::Result<WaitStatus> {
     loop {
         match waitpid(child, None) {
             Err(Errno::EINTR) => {}
             other => return other,
-        }
-    }
-}
-
-/// The warden's whole life.
-fn watch(socket: RawFd, known: &mut Vec<Notice>) -> ! {
-    let _ = nix::unistd::setsid();
-    let _ = rustix::process::chdir(c"/");
-    let _ = SigSet::all().thread_set_mask();
-    close_all_but(socket);
-    // Whoever started it waits for this.
-    if let Err(error) = notify(socket, Notice::default()) {
-        // SAFETY: as below.
-        unsafe { libc::_exit(error.raw_os_error().unwrap_or(1)) }
-    }
-    while let Some(notice) = next_notice(socket) {
-        known.retain(|other| other.launch != notice.launch);
-        match notice.group {
-            0 => {}
-            _ if known.len() < known.capacity() => known.push(notice),
-            // What cannot be watched over must not be.
-            group => kill_group(group),
-        }
-    }
-    known.iter().for_each(|notice| kill_group(notice.group));
-    // SAFETY: ends the process without running destructors or exit handlers of the parent's program.
-    unsafe { libc::_exit(0) }
-}
-
-/// `None` when nobody is left to send one.
-fn next_notice(socket: RawFd) -> Option<Notice> {
-    loop {
-        let mut notice = Notice::default();
-        // SAFETY: the pointer leads to room for as many bytes as are asked for, and any bytes make a notice.
-        let received = unsafe { libc::recv(socket, (&raw mut notice).cast(), size_of::<Notice>(), 0) };
-        match received {
-            0 => return None,
-            -1 if errno() == libc::EINTR => {}
-            -1 => return None,
-            _ => return Some(notice),
-        }
-    }
-}
-
-fn kill_group(group: c_int) {
-    // SAFETY: `kill` takes integers; a group that is gone is an error.
-    unsafe { libc::kill(-group, libc::SIGKILL) };
-}
-
-/// Closes every other descriptor. Only for a forked process that uses none of them.
-fn close_all_but(kept: RawFd) {
-    for (first, last) in [(0, kept - 1), (kept + 1, c_int::MAX)] {
-        // SAFETY: this process uses none of these descriptors any more; before Linux 5.9 there is no such call.
-        let closed = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
-        if closed == 0 {
-            continue;
-        }
-        for fd in first..=last.min(most_descriptors()) {
-            // SAFETY: as above; descriptors that are not open answer EBADF.
-            unsafe { libc::close(fd) };
         }
     }
 }

@@ -3,13 +3,15 @@
 //! bubblewrap asks the kernel to die with its parent (`--die-with-parent`), but the sandbox's first process asks for
 //! that only once it has started the command. When Palisade is killed before, bubblewrap's outer process dies and the
 //! rest, perhaps with the command, goes on for ever. So each bubblewrap makes its process group known to the
-//! warden before it is executed. The warden does nothing but wait for the end of this process, and then kills what
+//! warden before it is executed, and before the command is released the warden is handed the sandbox's first process: a
+//! handle of it, not a number. The warden does nothing but wait for the end of this process, and then kills what
 //! it knows of; killed with its first process, a sandbox is empty.
 //!
 //! What the attacker controls: nothing here. A command sees neither the warden, which is outside of its process
-//! namespace, nor the socket. The warden has a session of its own, so that a signal to the caller's process group, or
-//! the hang-up of its terminal, does not end it first. Somebody of the same user outside may kill it; then every further
-//! launch fails.
+//! namespace, nor the socket. Should it get the first process to leave its group and to ask no more to die with its
+//! parent (the filter and a mount keep it from that one), the handle still leads there. The warden has a session of its
+//! own, so that a signal to the caller's process group, or the hang-up of its terminal, does not end it first. Somebody
+//! of the same user outside may kill it; then every further launch fails.
 //!
 //! What this does not do: it does not watch over the sandboxes of a living Palisade, which ends them itself.
 
@@ -71,6 +73,11 @@ impl Watch {
     pub(super) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+
+    /// Watches over the sandbox's first process from now on.
+    pub(super) fn hand_over(&self, first: BorrowedFd<'_>) -> io::Result<()> {
+        sys::hand_over(self.socket(), self.launch, first)
+    }
 }
 
 impl Drop for Watch {
@@ -113,6 +120,36 @@ mod tests {
         assert!(free.try_wait().expect("own child").is_none());
         free.kill().expect("own child");
         free.wait().expect("own child");
+    }
+
+    /// As a sandbox that has got its first process to leave its group.
+    #[test]
+    fn its_end_ends_the_first_process_wherever_that_has_gone() {
+        use rustix::process::{Pid, PidfdFlags, pidfd_open};
+        use std::os::unix::process::{CommandExt, ExitStatusExt};
+        let warden = Warden::start().expect("a process");
+        let [kept, forgotten] = [warden.watch_over(), warden.watch_over()];
+        let launches: Vec<_> = [&kept, &forgotten]
+            .map(|watch| {
+                let launched = registered(watch);
+                let first = std::process::Command::new("sleep").arg("3600").process_group(0).spawn();
+                let first = first.expect("sleep starts");
+                let handle = pidfd_open(Pid::from_child(&first), PidfdFlags::empty()).expect("own child");
+                watch.hand_over(handle.as_fd()).expect("the warden is there");
+                [launched, first]
+            })
+            .into();
+        drop(forgotten);
+        drop(warden);
+        let [watched, free] = <[_; 2]>::try_from(launches).expect("two");
+        for mut child in watched {
+            assert_eq!(child.wait().expect("own child").signal(), Some(9));
+        }
+        for mut child in free {
+            assert!(child.try_wait().expect("own child").is_none());
+            child.kill().expect("own child");
+            child.wait().expect("own child");
+        }
     }
 
     /// Else what kills the caller's group at that moment kills it too, and leaves what was launched.

@@ -2,6 +2,7 @@
 
 use super::{CoverError, StandIn, Wanted};
 use crate::scratch::{Removed, remove_tree};
+use palisade_bwrap::linux::wait_until_unmounted;
 use palisade_policy::AbsPath;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, Stat, chmod, fstat, linkat, mknodat, open, openat, statat, unlinkat,
@@ -13,9 +14,13 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// How many steps the removal of one unwanted directory may take.
 const MOST_STEPS: u64 = 100_000;
+
+/// How long a sandbox is waited for whose Palisade was killed.
+const WHILE_IT_ENDS: Duration = Duration::from_millis(500);
 
 /// An open entry with a lock on it.
 ///
@@ -70,12 +75,13 @@ impl Entry {
         let unwanted = made.into_iter().cloned().map(Line::Unwanted);
         match covers.chain(unwanted).find(|line| !listed.contains(line)) {
             Some(Line::Cover(path) | Line::Unwanted(path)) => Err(CoverError::Exists(path)),
-            None => Ok(()),
+            Some(Line::Shared) | None => Ok(()),
         }
     }
 
-    /// Removes every cover that is listed, and what is unwanted. What fails is a warning, and `false`.
-    pub(super) fn remove_covers(&self) -> bool {
+    /// Removes every cover that is listed, and what is unwanted. What fails is a warning, and `false`. Unless `is_alone`,
+    /// others have used the entry, or have left it, whose commands may not have ended yet.
+    pub(super) fn remove_covers(&self, is_alone: bool) -> bool {
         let listed = match self.lines() {
             Ok(listed) => listed,
             Err(error) => {
@@ -83,6 +89,10 @@ impl Entry {
                 return false;
             }
         };
+        let is_alone = is_alone && !listed.contains(&Line::Shared);
+        if !is_alone && !are_unused(&listed) {
+            return false;
+        }
         let mut are_removed = true;
         // Nearly all of them lie in one.
         let mut last = None;
@@ -93,9 +103,15 @@ impl Entry {
                     .inspect_err(|error| tracing::warn!("{path}, a cover, could not be removed: {error}"))
                     .is_ok(),
                 Line::Unwanted(path) => self.remove_unwanted(path),
+                Line::Shared => true,
             };
         }
         are_removed
+    }
+
+    /// Another process than the one that made the entry uses it too.
+    pub(super) fn share(&self) -> io::Result<()> {
+        self.list(&[Line::Shared])
     }
 
     /// Removes the cover at `path`, unless it has become something else or its directory has gone. `last` is the directory
@@ -177,12 +193,15 @@ pub(super) enum Line {
     Cover(AbsPath),
     /// Nothing was there, and nothing may be left there. Written with a `-` before the path.
     Unwanted(AbsPath),
+    /// Several processes have used the entry. Written as `+`.
+    Shared,
 }
 
 impl Line {
     fn read(text: &[u8]) -> Option<Self> {
         match text.strip_prefix(b"-") {
             Some(path) => AbsPath::new(path).ok().map(Line::Unwanted),
+            None if text == b"+" => Some(Line::Shared),
             None => AbsPath::new(text).ok().map(Line::Cover),
         }
     }
@@ -191,8 +210,21 @@ impl Line {
         match self {
             Line::Cover(path) => [b"\0", path.as_bytes(), b"\0"].concat(),
             Line::Unwanted(path) => [b"\0-", path.as_bytes(), b"\0"].concat(),
+            Line::Shared => b"\0+\0".into(),
         }
     }
+}
+
+/// Whether no sandbox has these covers mounted any more. Waits a moment for one that is just ending.
+fn are_unused(listed: &HashSet<Line>) -> bool {
+    let covers = listed.iter().filter_map(|line| match line {
+        Line::Cover(path) => Some(path),
+        Line::Unwanted(_) | Line::Shared => None,
+    });
+    wait_until_unmounted(&covers.collect(), WHILE_IT_ENDS).unwrap_or_else(|error| {
+        tracing::warn!("whether covers are still in use could not be found out: {error}");
+        false
+    })
 }
 
 impl AsFd for Entry {
@@ -311,6 +343,6 @@ pub(super) fn system<'a>(doing: &'static str, path: &'a AbsPath) -> impl Fn(Errn
     move |errno| failed(doing, path, errno.into())
 }
 
-fn failed(doing: &'static str, path: &AbsPath, error: io::Error) -> CoverError {
+pub(super) fn failed(doing: &'static str, path: &AbsPath, error: io::Error) -> CoverError {
     CoverError::System { doing, path: path.clone(), error }
 }

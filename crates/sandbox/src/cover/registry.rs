@@ -1,7 +1,7 @@
 //! The registry's directory, and the entries that this process holds.
 
 use super::CoverError;
-use super::entry::{Entry, Line, looks_like_cover, system};
+use super::entry::{Entry, Line, failed, looks_like_cover, system};
 use crate::scratch::open_to_owner;
 use palisade_policy::AbsPath;
 use rustix::fs::{Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat, rmdir, unlink};
@@ -42,11 +42,6 @@ impl Registry {
         &self.path
     }
 
-    /// Whether anybody has made the registry.
-    pub(super) fn exists(&self) -> Result<bool, CoverError> {
-        Ok(self.open()?.is_some())
-    }
-
     /// One more command uses the covers in `directory`.
     pub(super) fn enter(&self, directory: &AbsPath) -> Result<Arc<Entry>, CoverError> {
         let mut held = self.held();
@@ -69,7 +64,7 @@ impl Registry {
             return;
         }
         let Some(Share { entry, .. }) = held.remove(directory) else { return };
-        if let Err(error) = self.remove_if_unused(&entry, &entry_name(directory)) {
+        if let Err(error) = self.remove_if_unused(&entry, &entry_name(directory), true) {
             tracing::warn!("the covers in {directory} could not be removed: {error}");
         }
     }
@@ -120,7 +115,7 @@ impl Registry {
             }
             // One that cannot be opened was removed by its last user just now.
             if let Ok(file) = openat(&registry, name, flags, Mode::empty()) {
-                self.remove_if_unused(&Entry::new(file), &name.to_string_lossy())?;
+                self.remove_if_unused(&Entry::new(file), &name.to_string_lossy(), false)?;
             }
         }
         self.remove_if_empty();
@@ -128,8 +123,9 @@ impl Registry {
     }
 
     /// Removes an entry and its covers, unless somebody else holds it. It stays for a later start where one of them
-    /// could not be removed. The lock on it is gone afterwards.
-    fn remove_if_unused(&self, entry: &Entry, name: &str) -> Result<(), CoverError> {
+    /// could not be removed, or is in use. The lock on it is gone afterwards. `is_own` where it was this process's until
+    /// now, all of whose commands have ended.
+    fn remove_if_unused(&self, entry: &Entry, name: &str, is_own: bool) -> Result<(), CoverError> {
         match flock(entry, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Ok(()),
             other => other.map_err(system("locking an entry of", &self.path))?,
@@ -137,7 +133,7 @@ impl Registry {
         // Only the holder of this lock unlinks an entry: one without a name was removed before we had the
         // lock.
         let is_removed = fstat(entry).is_ok_and(|stat| stat.st_nlink == 0);
-        if !is_removed && entry.remove_covers() {
+        if !is_removed && entry.remove_covers(is_own) {
             // By its path, which takes no descriptor. The registry was ours when the entry was opened, and it cannot
             // have been replaced since: it is not empty, and `/tmp` is sticky.
             unlink(self.path.as_path().join(name)).map_err(system("removing an entry of", &self.path))?;
@@ -157,21 +153,28 @@ impl Registry {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }
-            if let Some(file) = self.open_entry(directory)?
-                && let Some(entry) = self.lock_shared(file)?
-            {
+            let Some((file, is_new)) = self.open_entry(directory)? else { continue };
+            if let Some(entry) = self.lock_shared(file)? {
+                if !is_new {
+                    entry.share().map_err(|error| failed("writing to an entry of", &self.path, error))?;
+                }
                 return Ok(entry);
             }
         }
         Err(CoverError::Busy(self.path.clone()))
     }
 
-    /// Opens the entry of `directory`, which may have to be made first; `None` when the registry has just
+    /// Opens the entry of `directory`, or makes it, and says which; `None` when the registry or the entry has just
     /// gone.
-    fn open_entry(&self, directory: &AbsPath) -> Result<Option<OwnedFd>, CoverError> {
+    fn open_entry(&self, directory: &AbsPath) -> Result<Option<(OwnedFd, bool)>, CoverError> {
         let Some(registry) = self.make()? else { return Ok(None) };
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match openat(&registry, entry_name(directory), flags, Mode::RUSR | Mode::WUSR) {
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = |more| openat(&registry, entry_name(directory), flags | more, Mode::RUSR | Mode::WUSR);
+        let opened = match open(OFlags::CREATE | OFlags::EXCL) {
+            Err(Errno::EXIST) => open(OFlags::empty()).map(|file| (file, false)),
+            made => made.map(|file| (file, true)),
+        };
+        match opened {
             Err(Errno::NOENT) => Ok(None),
             other => other.map(Some).map_err(system("making an entry in", &self.path)),
         }
@@ -275,7 +278,7 @@ mod tests {
     fn an_entry_that_was_removed_before_it_was_locked_is_no_use() {
         let scene = Scene::new();
         let (one, other) = (scene.holder(), scene.process());
-        let opened = other.open_entry(&scene.project).expect("can be opened").expect("is there");
+        let opened = other.open_entry(&scene.project).expect("can be opened").expect("is there").0;
         one.leave(&scene.project);
         assert!(other.lock_shared(opened).expect("can be locked").is_none());
     }
@@ -284,11 +287,13 @@ mod tests {
     fn an_entry_that_was_removed_takes_no_covers_of_its_successor_away() {
         let scene = Scene::new();
         let (one, sweeper) = (scene.holder(), scene.process());
-        let opened = sweeper.open_entry(&scene.project).expect("can be opened").expect("is there");
+        let opened = sweeper.open_entry(&scene.project).expect("can be opened").expect("is there").0;
         one.leave(&scene.project);
         let successor = scene.holder();
         // The old entry lists the same cover and is locked by nobody.
-        sweeper.remove_if_unused(&Entry::new(opened), &entry_name(&scene.project)).expect("nothing to do");
+        sweeper
+            .remove_if_unused(&Entry::new(opened), &entry_name(&scene.project), false)
+            .expect("nothing to do");
         assert!(looks_like_cover(&scene.cover()));
         successor.leave(&scene.project);
         assert!(!looks_like_cover(&scene.cover()));
@@ -298,9 +303,9 @@ mod tests {
     fn nobody_enters_while_covers_are_being_removed() {
         let scene = Scene::new();
         let process = scene.process();
-        let remover = process.open_entry(&scene.project).expect("can be opened").expect("is there");
+        let remover = process.open_entry(&scene.project).expect("can be opened").expect("is there").0;
         flock(&remover, FlockOperation::NonBlockingLockExclusive).expect("nobody else has it");
-        let opened = process.open_entry(&scene.project).expect("can be opened").expect("is there");
+        let opened = process.open_entry(&scene.project).expect("can be opened").expect("is there").0;
         assert!(process.lock_shared(opened).expect("no failure").is_none());
     }
 
@@ -315,7 +320,7 @@ mod tests {
         let mode = std::fs::metadata(process.path().as_path()).expect("is there").permissions().mode();
         assert_eq!(mode & 0o7777, 0o700);
         process.leave(&scene.project);
-        assert!(!process.exists().expect("can be looked for"));
+        assert!(process.path().as_path().symlink_metadata().is_err());
     }
 
     /// A name of 300 bytes is one that no system call takes.
@@ -333,7 +338,7 @@ mod tests {
         assert!(entry.symlink_metadata().is_ok());
         std::fs::write(&entry, "").expect("writable");
         scene.process().sweep();
-        assert!(!process.exists().expect("can be looked for"));
+        assert!(process.path().as_path().symlink_metadata().is_err());
     }
 
     /// The name is a matter between processes of different builds: it may not change.

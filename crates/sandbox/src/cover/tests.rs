@@ -110,7 +110,8 @@ fn nothing_to_cover_makes_no_registry() {
 fn the_registry_stays_for_a_command_without_covers() {
     let scene = Scene::new();
     let covers = scene.hold(&scene.process(), &[".bashrc"]).expect("can be covered");
-    let none = scene.hold(&scene.process(), &[]).expect("nothing to do");
+    let mut none = scene.hold(&scene.process(), &[]).expect("nothing to do");
+    none.keep_registry().expect("can be held");
     drop(covers);
     assert!(stands(scene.process().path()));
     drop(none);

@@ -83,8 +83,8 @@ impl Resolver {
 
     fn protect_group(&mut self, group: &Group, files: &mut FileSets) -> Result<(), Error> {
         let exists = |path: &AbsPath| path.as_path().symlink_metadata().is_ok();
-        let is_open = files.judge(Access::Write, &group.directory).effect == Effect::Allow;
-        if !is_open && !exists(&group.directory) && !self.can_be_made(&group.directory, files) {
+        let is_open = self.can_be_made(&group.directory, files);
+        if !exists(&group.directory) && (group.must_exist || !is_open) {
             return Ok(());
         }
         for one in &group.rows {
