@@ -57,7 +57,7 @@ fn a_protected_file_is_neither_written_nor_replaced() {
         ("echo evil > evil; cp --remove-destination evil keep", BUSY),
         ("sed -i s/orig/evil/ keep", BUSY),
         ("echo evil > \"/proc/self/root$PWD/keep\"", READ_ONLY),
-        ("echo evil > \"/proc/1/root$PWD/keep\"", READ_ONLY),
+        ("echo evil > \"/proc/$$/root$PWD/keep\"", READ_ONLY),
         ("echo evil > ../root/keep", READ_ONLY),
         ("echo evil > /proc/self/cwd/keep", READ_ONLY),
         ("python3 -c \"import os; os.truncate('keep', 0)\"", READ_ONLY),

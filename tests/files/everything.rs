@@ -50,7 +50,7 @@ fn only_what_is_named_is_there() {
         ("ls -d /sys", "No such file"),
         ("cat ~/secret", "No such file"),
         ("cat $OUT/secret", "No such file"),
-        ("cat /proc/1/root$OUT/secret", "No such file"),
+        ("cat /proc/$$/root$OUT/secret", "No such file"),
         ("mkdir /new", "Read-only file system"),
         ("mkdir ~/new", "Read-only file system"),
         ("chmod 755 / && ls /", "Read-only file system"),

@@ -101,7 +101,7 @@ fn no_other_name_leads_there() {
         (r#"ln -s "$OUT/new" soft && echo evil > soft"#, READ_ONLY),
         (r#"ln -s "$OUT" soft && echo evil > soft/new"#, READ_ONLY),
         (r#"ln -s ../outside soft && mkdir soft/new"#, READ_ONLY),
-        (r#"echo evil > "/proc/1/root$OUT/new""#, READ_ONLY),
+        (r#"echo evil > "/proc/$$/root$OUT/new""#, READ_ONLY),
         (r#"echo evil > "/proc/self/root$OUT/f""#, READ_ONLY),
         (r#"echo evil > "/proc/$$/cwd/../outside/new""#, READ_ONLY),
         (r#"exec 3< "$OUT"; echo evil > /proc/self/fd/3/new"#, READ_ONLY),
