@@ -2,6 +2,8 @@
 //! What is outside relies on it: with it the sandbox ends.
 
 use super::privileges::EXPECTED;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use palisade_tests::{Marker, Project, eventually, program};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -62,10 +64,10 @@ fn descriptors(process: &Path) -> Vec<PathBuf> {
 }
 
 /// As if a command had got it to: whoever controls it can have it leave its group and ask no more to die with its
-/// parent.
+/// parent. As long as the warden is kept from its work, what stands in for missing files stays as well.
 #[test]
 fn its_sandbox_ends_with_palisade_whatever_has_become_of_it() {
-    let Some(project) = Project::where_it_works() else { return };
+    let (Some(project), Some(other)) = (Project::where_it_works(), Project::where_it_works()) else { return };
     let Some(debugger) = program("gdb") else {
         eprintln!("SKIPPED: there is no gdb here");
         return;
@@ -74,15 +76,42 @@ fn its_sandbox_ends_with_palisade_whatever_has_become_of_it() {
     let sleep = format!("setsid sleep {} & echo started", marker.seconds());
     let started = project.run().start(&sleep, "");
     assert_eq!(started.first(), "started");
-    let first = started.first_process();
-    let pid = first.file_name().and_then(|name| name.to_str()).expect("a number").to_owned();
-    let make = ["call (int) prctl(1, 0)", "call (int) setsid()"];
-    let mut command = Command::new(debugger);
-    command
-        .args(["-batch", "-nx", "-iex", "set sysroot /", "-p", &pid])
-        .args(make.iter().flat_map(|call| ["-ex", call]));
-    let output = command.stdin(Stdio::null()).output().expect("it starts");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("$1 = 0\n$2 = "), "{output:?}");
+    free(&debugger, &started.first_process());
+    let warden = Stopped::new(started.warden());
     started.kill();
+    other.line("true").ok();
+    assert!(!marker.processes().is_empty(), "nobody has ended it yet");
+    let cover = project.root().join(".mcp.json");
+    assert!(cover.symlink_metadata().is_ok(), "it stands on that");
+    drop(warden);
     eventually("nothing is left running", || marker.processes().is_empty());
+    other.line("true").ok();
+    eventually("the next start has removed what was left", || project.tree().is_empty());
+}
+
+/// A process that does nothing as long as this lives.
+struct Stopped(Pid);
+
+impl Stopped {
+    fn new(process: Pid) -> Self {
+        kill(process, Signal::SIGSTOP).expect("own process");
+        Stopped(process)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let _ = kill(self.0, Signal::SIGCONT);
+    }
+}
+
+/// Has the sandbox's first process do what ties it to its parent no longer.
+fn free(debugger: &Path, first: &Path) {
+    let pid = first.file_name().and_then(|name| name.to_str()).expect("a number");
+    let calls = ["call (int) prctl(1, 0)", "call (int) setsid()"];
+    let mut command = Command::new(debugger);
+    command.args(["-batch", "-nx", "-iex", "set sysroot /", "-p", pid]);
+    let output = command.args(calls.iter().flat_map(|call| ["-ex", call])).stdin(Stdio::null()).output();
+    let output = output.expect("it starts");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("$1 = 0\n$2 = "), "{output:?}");
 }

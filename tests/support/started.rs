@@ -1,6 +1,7 @@
 //! A command that is running while a test looks at it.
 
 use crate::Palisade;
+use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Stdio};
@@ -44,6 +45,13 @@ impl Started {
             (numbers.last() == Some(&"1")).then_some((numbers.len(), process))
         });
         deepest.max().expect("it has one").1
+    }
+
+    /// The process that ends the sandbox when `palisade` is killed: the one with a session of its own.
+    pub fn warden(&self) -> Pid {
+        let below = below(self.child.id()).into_iter().map(|process| Pid::from_raw(process as i32));
+        let mut leading = below.filter(|process| nix::unistd::getsid(Some(*process)) == Ok(*process));
+        leading.next().expect("it was started first")
     }
 
     /// Kills the `palisade` that runs it, which cannot clear anything away then.
