@@ -24,7 +24,7 @@ fn managed(project: &Project, settings: &Value) -> Command {
     let mut command = Command::new("bwrap");
     command.args(["--unshare-user", "--uid", "0", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev"]);
     let program = &Tools::here().palisade;
-    command.args(["--tmpfs", "/tmp", "--ro-bind"]).arg(program).arg(program);
+    command.args(["--bind", "/proc", "/proc", "--tmpfs", "/tmp", "--ro-bind"]).arg(program).arg(program);
     command.arg("--bind").arg(project.base()).arg(project.base());
     command.args(["--tmpfs", "/etc", "--dir", "/etc/claude-code", "--ro-bind"]).arg(&file);
     command.args(["/etc/claude-code/managed-settings.json", "--"]).arg(program);
@@ -200,6 +200,92 @@ fn what_an_administrator_denies_below_the_home_directory_is_denied_below_that_of
         assert_eq!(denied("sandbox.filesystem.denyRead"), read.into_iter().collect(), "{shown:#}");
         assert_eq!(denied("sandbox.filesystem.denyWrite"), below("w").into_iter().collect(), "{shown:#}");
     }
+}
+
+/// Dotfiles are often links into a directory of their own, and a wildcard hides where its matches lead.
+#[test]
+fn a_repository_does_not_open_what_a_wildcard_hides_behind_a_link() {
+    let Some(project) = Project::where_it_works() else { return };
+    let home = project.home();
+    for directory in [".claude", ".config", "dot/gh"] {
+        std::fs::create_dir_all(home.join(directory)).expect("own directory");
+    }
+    std::fs::write(home.join("dot/gh/hosts"), "s3cret").expect("own directory");
+    std::os::unix::fs::symlink("../dot/gh", home.join(".config/gh")).expect("own directory");
+    let denied = json!({ "sandbox": { "filesystem": { "denyRead": ["~/.config/*"] } } });
+    let opened = json!({ "sandbox": { "filesystem": { "allowRead": ["~/dot/gh/hosts"] } } });
+    let read = |user: &Value, repository: &Value| {
+        std::fs::write(home.join(".claude/settings.json"), user.to_string()).expect("own directory");
+        project.write(".claude/settings.json", repository.to_string());
+        let mut command = palisade(&project);
+        let ended = output(command.args(["run", "-c", "cat ~/dot/gh/hosts; echo x >>~/dot/gh/hosts"]));
+        String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned()
+    };
+    for (user, repository) in [
+        (&denied, &opened),
+        (&json!({ "permissions": { "deny": ["Read(~/.config/*)"] } }), &opened),
+        (&json!({ "sandbox": { "credentials": { "files": ["~/.config/g?"] } } }), &opened),
+        (&denied, &json!({ "sandbox": { "filesystem": { "allowWrite": ["~/dot/gh"] } } })),
+        (&denied, &json!({ "permissions": { "allow": ["Edit(~/dot/gh/**)"] } })),
+        (&denied, &json!({ "permissions": { "additionalDirectories": ["~/dot/gh"] } })),
+        // A deny that a repository repeats is not its own to open.
+        (
+            &denied,
+            &json!({ "sandbox": { "filesystem": { "denyRead": ["~/.config/*"], "allowRead": ["~/dot/*/h*"] } } }),
+        ),
+    ] {
+        let said = read(user, repository);
+        assert!(
+            !said.contains("s3cret") && said.contains("hosts: Permission denied"),
+            "{repository}: {said}"
+        );
+        assert!(said.contains("does not open"), "{repository}: {said}");
+        let kept = std::fs::read(home.join("dot/gh/hosts")).expect("it is there");
+        assert_eq!(kept, b"s3cret", "{repository}: {said}");
+    }
+    let both = json!({ "sandbox": { "filesystem": { "denyRead": ["~/.config/*"], "allowRead": ["~/dot/gh/hosts"] } } });
+    for (user, repository) in [(&both, &json!({})), (&json!({}), &both)] {
+        assert!(read(user, repository).contains("s3cret"), "who hides it may open it: {user} {repository}");
+    }
+}
+
+/// Neither a root nor what belongs to git in it.
+#[test]
+fn nothing_opens_what_an_administrator_keeps_to_himself() {
+    let Some(project) = Project::where_it_works() else { return };
+    let git = r#"
+        cd ../outside && mkdir vault && git init -q vault/main && cd vault/main && echo s3cret >key
+        git -c user.name=x -c user.email=x commit -q --allow-empty -m x
+        git worktree add -q ../../tree && mkdir -p ../open && ln -s vault ../../link"#;
+    let mut made = in_project(&project, Command::new("sh"));
+    assert!(output(made.args(["-c", git])).status.success(), "git works here");
+    let outside = project.outside();
+    let managed_run = |denied: &str, lock: bool, words: &[&str]| {
+        let settings = json!({ "sandbox": { "filesystem": {
+            "denyRead": [outside.join(denied)], "allowRead": [outside.join("vault/open")],
+            "allowManagedReadPathsOnly": lock,
+        } } });
+        let ended = output(managed(&project, &settings).arg("run").args(words));
+        (ended.status.code(), String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned())
+    };
+    let main = outside.join("vault/main").display().to_string();
+    let read = format!("cat {main}/key; echo x >{main}/new");
+    for denied in ["vault", "l*k"] {
+        let (status, said) = managed_run(denied, true, &["--root", &main, "-c", &read]);
+        assert!(status == Some(125) && said.contains("start somewhere else"), "{denied}: {said}");
+        let (_, said) = managed_run(denied, true, &["--allow-write", &main, "-c", &read]);
+        assert!(!said.contains("s3cret") && said.contains("--allow-write"), "{denied}: {said}");
+    }
+    let tree = outside.join("tree").display().to_string();
+    let (_, said) = managed_run("vault", true, &["--root", &tree, "-c", &format!("cat {main}/.git/config")]);
+    assert!(!said.contains("[core]") && said.contains("is not opened to git"), "{said}");
+    assert!(!outside.join("vault/main/new").exists());
+
+    let open = outside.join("vault/open").display().to_string();
+    let (status, said) = managed_run("vault", true, &["--root", &open, "--", "touch", &format!("{open}/x")]);
+    assert_eq!(status, Some(0), "he opens it himself: {said}");
+    let (_, said) = managed_run("vault", false, &["--root", &main, "-c", &read]);
+    assert!(said.contains("s3cret"), "there is no lock: {said}");
 }
 
 /// What an administrator meant is not known then, so nothing runs by the rest.

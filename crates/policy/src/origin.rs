@@ -22,6 +22,13 @@ pub enum Layer {
     Managed,
 }
 
+impl Layer {
+    /// Whether a repository's author may have written the layer's files. He can commit a local file, too.
+    pub fn is_of_repository(self) -> bool {
+        matches!(self, Layer::Project | Layer::Local)
+    }
+}
+
 impl fmt::Display for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

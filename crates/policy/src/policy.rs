@@ -1,6 +1,6 @@
 //! What is in force once all layers are merged.
 
-use crate::{AbsPath, FileSets, NetworkPolicy, Origin};
+use crate::{AbsPath, FileSets, Layer, NetworkPolicy, Origin};
 
 /// The rules and switches in force. The defaults differ from Claude Code's on the safe
 /// side.
@@ -14,6 +14,8 @@ pub struct Policy {
     pub auto_allow: bool,
     /// The file rules. Patterns may still have wildcards and lead through links; relative ones are anchored.
     pub files: FileSets,
+    /// By whom only an administrator may open what he hides (`filesystem.allowManagedReadPathsOnly`).
+    pub read_lock: Option<Origin>,
     /// Turns file isolation off altogether, protected paths included. The network stays confined.
     pub files_disabled: bool,
     /// The network rules.
@@ -58,6 +60,20 @@ pub struct IgnoredViolation {
     pub origin: Origin,
 }
 
+impl Policy {
+    /// Whether what the rule of `deny` hides stays hidden whatever the rule of `allow` says. A repository opens nothing
+    /// that others hide; under the [lock](Self::read_lock) nobody opens what an administrator does, and neither does
+    /// what is built in.
+    ///
+    /// [`FileSets::judge`] does not ask this: whoever makes a [`Confinement`](crate::Confinement) leaves such an allow
+    /// out wherever it comes to lie at or below what the deny comes to hide.
+    pub fn stays_hidden(&self, deny: &Origin, allow: &Origin) -> bool {
+        let is_locked = self.read_lock.is_some() && deny.layer == Layer::Managed;
+        let is_overruled = allow.layer.is_of_repository() && !deny.layer.is_of_repository();
+        is_overruled || (is_locked && allow.layer < Layer::Managed)
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Policy {
@@ -65,12 +81,40 @@ impl Default for Policy {
             fail_if_unavailable: true,
             auto_allow: true,
             files: FileSets::default(),
+            read_lock: None,
             files_disabled: false,
             network: NetworkPolicy::default(),
             hidden_variables: Vec::new(),
             ignore_violations: Vec::new(),
             bwrap: None,
             socat: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_opens_what_whom_hides() {
+        use Layer::{Builtin, Flag, Local, Managed, Project, User};
+        let of = |layer| Origin { layer, ..Origin::flag("--test", "x") };
+        let others = [Builtin, User, Flag, Managed];
+        let opens = |policy: &Policy, deny, allow| !policy.stays_hidden(&of(deny), &of(allow));
+        let policy = Policy::default();
+        let locked = Policy { read_lock: Some(of(Managed)), ..Policy::default() };
+        for policy in [&policy, &locked] {
+            for repository in [Project, Local] {
+                assert!(others.iter().all(|deny| !opens(policy, *deny, repository)), "{repository}");
+                assert!(others.iter().all(|allow| opens(policy, repository, *allow)), "{repository}");
+                assert!(opens(policy, Project, repository) && opens(policy, Local, repository));
+            }
+            assert!(others.iter().all(|allow| opens(policy, User, *allow) && opens(policy, Flag, *allow)));
+            assert!(opens(policy, Managed, Managed));
+        }
+        for below in [Builtin, User, Flag] {
+            assert!(opens(&policy, Managed, below) && !opens(&locked, Managed, below), "{below}");
         }
     }
 }

@@ -5,12 +5,19 @@
 //! through a link is dropped with a warning, and so is a writable path that such a link leads out of what commands
 //! can write; a deny holds where its link leads. What the resolver cannot find out
 //! it treats as the stricter case or refuses, naming the rule.
+//!
+//! The attacker is also the repository's author, who writes allows. Where they lead is compared with where denies lead,
+//! what wildcards match and what the links among that lead to included, and whose word counts for more
+//! ([`Policy::stays_hidden`]) is decided there and then. So it does not matter what links there were when the settings
+//! were read, nor who makes one afterwards.
 
 mod inside;
 mod names;
 mod protect;
 mod real;
+mod reopen;
 mod walk;
+mod warnings;
 
 pub use real::{links_on, real_path};
 
@@ -19,13 +26,15 @@ use crate::error::Error;
 use crate::protected::Owner;
 use crate::protected::git::Excerpt;
 use crate::scratch::Scratch;
-use names::{Denied, Linked};
+use names::Linked;
 use palisade_policy::{
     AbsPath, Access, Confinement, Effect, FileRule, FileSets, Node, Origin, PathPattern, Policy,
 };
 use real::Real;
-use std::collections::BTreeMap;
+use reopen::{Denied, refuse_locked_root};
+use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
+use warnings::{Kind, Warnings};
 
 /// The directories that a command is confined to, all real.
 #[derive(Debug, Clone)]
@@ -66,7 +75,7 @@ pub(crate) fn resolve(policy: &Policy, places: &Places, owner: &Owner) -> Result
         },
         wanted: resolver.wanted,
         excerpts: resolver.excerpts,
-        warnings: resolver.warnings,
+        warnings: resolver.warnings.into_told(),
     })
 }
 
@@ -74,7 +83,9 @@ pub(crate) fn resolve(policy: &Policy, places: &Places, owner: &Owner) -> Result
 struct Resolver {
     nodes: BTreeMap<AbsPath, Node>,
     links: BTreeMap<AbsPath, Origin>,
-    warnings: Vec<String>,
+    warnings: Warnings,
+    /// Which rules open nothing of what which others hide, as far as that was said.
+    shut: HashSet<[Origin; 2]>,
     wanted: Wanted,
     excerpts: Vec<Excerpt>,
     linked: Linked,
@@ -107,10 +118,11 @@ impl Resolver {
             self.nodes.insert(path.clone(), Node::Directory);
             files.allow_write.push(literal(path.clone(), Origin::builtin(key, &path.to_string())));
         }
-        self.write_allows(policy, &mut files)?;
-        let roots = self.roots(places, &files);
-        let of_git = self.repositories(&roots, owner, &mut files)?;
         self.read_allows(policy, &mut files)?;
+        self.write_allows(policy, &mut files)?;
+        refuse_locked_root(policy, &places.root, &files)?;
+        let roots = self.roots(places, &files);
+        let of_git = self.repositories(policy, &roots, owner, &mut files)?;
         self.write_denies(policy, &mut files)?;
         self.protect_all(&roots, owner, &of_git, &mut files)?;
         self.other_names(&files)?;
@@ -124,11 +136,11 @@ impl Resolver {
             let path = rule.pattern.as_literal();
             let node = *self.nodes.get(path)?;
             // With everything hidden, a file has the names that somebody opened.
-            (!path.is_root()).then_some(Denied { path, node, origin: &rule.origin })
+            (!path.is_root()).then_some(names::Denied { path, node, origin: &rule.origin })
         };
         let denied: Vec<_> = files.deny_read.iter().filter_map(denied).collect();
-        for Denied { path, origin, .. } in std::mem::take(&mut self.linked).refuse(&denied, files)? {
-            self.warnings.push(format!(
+        for names::Denied { path, origin, .. } in std::mem::take(&mut self.linked).refuse(&denied, files)? {
+            self.warnings.push(Kind::Protected, format!(
                 "{origin}: {path} holds too much to be looked through for files with a second name (a hard link), by \
                  which they could be read"
             ));
@@ -183,10 +195,11 @@ impl Resolver {
     }
 
     fn read_allows(&mut self, policy: &Policy, files: &mut FileSets) -> Result<(), Error> {
-        let rules = &policy.files.allow_read;
+        let (rules, denied) = (&policy.files.allow_read, Denied::by(&files.deny_read));
         for (rule, paths) in rules.iter().zip(self.named_by(rules)?) {
-            for path in paths {
-                if let Some(path) = self.reopened(&path, rule, &policy.files.deny_read, files)? {
+            // A directory that could not be looked into stands for all of it, which is no allow's to open.
+            for path in paths.into_iter().filter(|path| rule.pattern.names(path)) {
+                if let Some(path) = self.reopened(&path, rule, policy, &denied)? {
                     files.allow_read.push(literal(path, rule.origin.clone()));
                 }
             }
@@ -195,10 +208,10 @@ impl Resolver {
     }
 
     fn write_allows(&mut self, policy: &Policy, files: &mut FileSets) -> Result<(), Error> {
-        let mut found = Vec::new();
+        let (mut found, denied) = (Vec::new(), Denied::by(&files.deny_read));
         for rule in &policy.files.allow_write {
             let path = self.written(rule, Effect::Allow)?;
-            match self.reopened(&path, rule, &policy.files.deny_read, files)? {
+            match self.reopened(&path, rule, policy, &denied)? {
                 Some(real) => {
                     refuse(
                         rule,
@@ -214,7 +227,8 @@ impl Resolver {
                     .symlink_metadata()
                     .is_err_and(|error| error.kind() == ErrorKind::NotFound) =>
                 {
-                    self.warnings.push(format!("{} is left out: {path} does not exist", rule.origin));
+                    self.warnings
+                        .push(Kind::Missing, format!("{} is left out: {path} does not exist", rule.origin));
                 }
                 None => {}
             }
@@ -238,12 +252,14 @@ impl Resolver {
         };
         let (kept, left_out): (Vec<_>, Vec<_>) =
             linked.iter().map(|allow| (allow, is_led_out(allow))).partition(|(_, link)| link.is_none());
-        self.warnings.extend(left_out.iter().filter_map(|(allow, link)| {
-            let (origin, link, real) = (&allow.rule.origin, link.as_ref()?, &allow.real);
-            Some(format!(
-                "{origin} is left out: the symbolic link {link} that leads to {real} lies where commands can write"
-            ))
-        }));
+        for (WriteAllow { real, rule, .. }, link) in left_out {
+            if let Some(link) = link {
+                let origin = &rule.origin;
+                self.warnings.push(Kind::Link, format!(
+                    "{origin} is left out: the symbolic link {link} that leads to {real} lies where commands can write"
+                ));
+            }
+        }
         files.allow_write.extend(kept.into_iter().map(|(allow, _)| allow.rule()));
     }
 
@@ -289,7 +305,7 @@ impl Resolver {
         let directory = first_missing.parent()?;
         if !real::may_write(&directory) {
             return real::is_ours(&directory).then(|| {
-                self.warnings.push(format!(
+                self.warnings.push(Kind::Protected, format!(
                     "{directory} cannot be written, so nothing can stand in for {first_missing}: it is read-only as a whole"
                 ));
                 self.nodes.insert(directory.clone(), Node::Directory);
@@ -333,65 +349,6 @@ impl Resolver {
         self.nodes.insert(real.path.clone(), node);
         Ok(Some(real.path))
     }
-
-    /// The real place of an allowed path, unless only a link leads from it into a hidden region.
-    fn reopened(
-        &mut self,
-        path: &AbsPath,
-        rule: &FileRule,
-        denies: &[FileRule],
-        files: &FileSets,
-    ) -> Result<Option<AbsPath>, Error> {
-        let real = Real::of(path)?;
-        if real.is_closed {
-            self.warnings.push(format!("{} is left out: {} cannot be looked into", rule.origin, real.path));
-            return Ok(None);
-        }
-        let Some(node) = real.node.filter(|_| !Covers::is_cover(&real.path) && is_there(&real.path)) else {
-            return Ok(None);
-        };
-        let hiding: Vec<_> =
-            files.deny_read.iter().filter(|deny| deny.pattern.covers(&real.path).is_some()).collect();
-        let hides_all = |deny: &&FileRule| deny.pattern.as_literal().is_root();
-        let is_named = || {
-            Ok::<_, Error>(
-                names_it_inside(path, &real.path, denies)?
-                    || (hiding.iter().all(hides_all) && is_link_at_top(path)?),
-            )
-        };
-        if !hiding.is_empty() && !is_named()? {
-            self.warnings.push(format!(
-                "{} is left out: only a symbolic link leads from {path} to {}, which a rule hides",
-                rule.origin, real.path
-            ));
-            return Ok(None);
-        }
-        self.nodes.insert(real.path.clone(), node);
-        Ok(Some(real.path))
-    }
-}
-
-/// Whether `path` reaches its real place `real` without a link, or without one below a hidden directory that
-/// covers it as written.
-fn names_it_inside(path: &AbsPath, real: &AbsPath, denies: &[FileRule]) -> Result<bool, Error> {
-    if path == real {
-        return Ok(true);
-    }
-    for above in path.ancestors() {
-        let named = denies.iter().any(|deny| deny.pattern.names(&above));
-        let below = &path.as_bytes()[above.as_bytes().len()..];
-        if named && !above.is_root() && real.as_bytes() == [Real::of(&above)?.path.as_bytes(), below].concat()
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Whether no link leads on from `path` but such as lie directly in `/`, where no command can make one: what hides `/`
-/// hides the link as well as the place, and `/bin` is named inside it.
-fn is_link_at_top(path: &AbsPath) -> Result<bool, Error> {
-    Ok(links_on(path)?.iter().all(|link| link.parent().is_some_and(|at| at.is_root())))
 }
 
 /// Refuses a rule about one of `paths`, all of which Palisade mounts itself.

@@ -4,9 +4,9 @@
 use crate::{CredentialOptions, FilesystemOptions, NetworkOptions, Options, PermissionOptions, Setting};
 use palisade_permissions::{PermissionRule, Rule, RuleSet};
 use palisade_policy::{
-    AbsPath, FileRule, FileSets, HostPattern, HostRule, NetworkPolicy, PathPattern, Policy, ProgramRule,
+    AbsPath, FileRule, FileSets, HostPattern, HostRule, NetworkPolicy, Origin, Policy, ProgramRule,
 };
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::hash::Hash;
 
 impl Options {
@@ -32,6 +32,7 @@ impl Options {
             fail_if_unavailable: or(fail_if_unavailable, default.fail_if_unavailable),
             auto_allow: or(auto_allow_bash_if_sandboxed, default.auto_allow),
             files: filesystem.file_sets(files),
+            read_lock: set(&filesystem.allow_managed_read_paths_only),
             files_disabled: or(&filesystem.disabled, default.files_disabled),
             network: network.in_force(default.network),
             hidden_variables: once(env_vars, |rule| &rule.name),
@@ -61,10 +62,10 @@ impl FilesystemOptions {
             section: _,
         } = self;
         FileSets {
-            allow_write: once(allow_write, path),
-            deny_write: once(deny_write, path),
-            deny_read: once(deny_read.iter().chain(credentials), path),
-            allow_read: once(allow_read, path),
+            allow_write: strongest(allow_write),
+            deny_write: strongest(deny_write),
+            deny_read: strongest(deny_read.iter().chain(credentials)),
+            allow_read: strongest(allow_read),
         }
     }
 }
@@ -87,10 +88,7 @@ impl NetworkOptions {
             allowed: once(allowed_domains, host),
             denied: once(denied_domains, host),
             strict: or(strict_allowlist, default.strict) || or(allow_managed_domains_only, false),
-            lock: allow_managed_domains_only
-                .as_ref()
-                .filter(|lock| lock.value)
-                .map(|lock| lock.origin.clone()),
+            lock: set(allow_managed_domains_only),
             unix_sockets: or(allow_all_unix_sockets, default.unix_sockets) || !allow_unix_sockets.is_empty(),
         }
     }
@@ -131,23 +129,49 @@ fn or(setting: &Option<Setting<bool>>, default: bool) -> bool {
     setting.as_ref().map_or(default, |setting| setting.value)
 }
 
+/// Who set the switch, if it is on.
+fn set(switch: &Option<Setting<bool>>) -> Option<Origin> {
+    switch.as_ref().filter(|setting| setting.value).map(|setting| setting.origin.clone())
+}
+
+/// The first of the rules that name the same, but one that is no repository's where there is one: a repository that
+/// repeats what others say must not take their place, whose words count for more ([`Policy::stays_hidden`]).
+fn strongest<'a>(rules: impl IntoIterator<Item = &'a FileRule>) -> Vec<FileRule> {
+    let is_of_repository = |rule: &FileRule| rule.origin.layer.is_of_repository();
+    once_but(rules, |rule| &rule.pattern, |first, other| is_of_repository(first) && !is_of_repository(other))
+}
+
 /// The first of the rules that are alike, in their order. Rules come from the highest layer down.
 fn once<'a, T: Clone + 'a, K: Hash + Eq>(
     rules: impl IntoIterator<Item = &'a T>,
     alike: impl Fn(&'a T) -> K,
 ) -> Vec<T> {
-    let mut seen = HashSet::new();
-    rules.into_iter().filter(|rule| seen.insert(alike(rule))).cloned().collect()
+    once_but(rules, alike, |_, _| false)
 }
 
-fn path(rule: &FileRule) -> &PathPattern {
-    &rule.pattern
+/// The same, but for a first one that `gives_way` to another that is like it.
+fn once_but<'a, T: Clone + 'a, K: Hash + Eq>(
+    rules: impl IntoIterator<Item = &'a T>,
+    alike: impl Fn(&'a T) -> K,
+    gives_way: impl Fn(&T, &T) -> bool,
+) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    let mut places: HashMap<K, usize> = HashMap::new();
+    for rule in rules {
+        let place = *places.entry(alike(rule)).or_insert(kept.len());
+        match kept.get_mut(place) {
+            None => kept.push(rule.clone()),
+            Some(first) if gives_way(first, rule) => *first = rule.clone(),
+            Some(_) => {}
+        }
+    }
+    kept
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use palisade_policy::{AbsPath, Anchor, Origin};
+    use palisade_policy::{AbsPath, Anchor, Layer, PathPattern};
 
     /// One base is called `/q*`, the other text has a wildcard there: both show as `/q*/x*`.
     #[test]
@@ -161,6 +185,28 @@ mod tests {
             origin: Origin::flag("--deny-read", text),
         };
         let rules = [rule("/q*", "x*"), rule("/", "q*/x*"), rule("/", "/q*/x*/**")];
-        assert_eq!(once(&rules, path), rules[..2]);
+        assert_eq!(strongest(&rules), rules[..2]);
+    }
+
+    /// Else a repository could take a deny over by saying it again, and then open what it hides.
+    #[test]
+    fn of_rules_that_are_alike_one_stays_that_is_no_repositorys() {
+        let rule = |layer| FileRule {
+            pattern: PathPattern::literal(AbsPath::new("/x").expect("absolute")),
+            origin: Origin { layer, ..Origin::flag("--test", "/x") },
+        };
+        use Layer::{Flag, Local, Managed, Project, User};
+        for (said, kept) in [
+            (&[Local, Project, User][..], User),
+            (&[Managed, Flag, Local, User], Managed),
+            (&[Flag, Project, User], Flag),
+            (&[Local, Project], Local),
+        ] {
+            let rules: Vec<_> = said.iter().copied().map(rule).collect();
+            assert_eq!(strongest(&rules), [rule(kept)], "{said:?}");
+        }
+        let (files, said) =
+            ([rule(User)], FilesystemOptions { deny_read: vec![rule(Project)], ..Default::default() });
+        assert_eq!(said.file_sets(&files).deny_read, files);
     }
 }

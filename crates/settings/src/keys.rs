@@ -202,7 +202,7 @@ impl Layers {
     pub(crate) fn hold(self, layer: Layer) -> bool {
         match self {
             Any => true,
-            User => !matches!(layer, Layer::Project | Layer::Local),
+            User => !layer.is_of_repository(),
             Managed => layer == Layer::Managed,
         }
     }

@@ -37,7 +37,8 @@
 //! # How it is merged
 //!
 //! A switch comes from the highest layer that sets it. Lists are joined from the highest layer to the lowest, and
-//! what is said twice is kept once, with its highest origin. Objects are merged key by key. Before that, managed locks,
+//! what is said twice is kept once, with its highest origin; of paths with one that is no repository's, whose word counts
+//! for more, if there is one. Objects are merged key by key. Before that, managed locks,
 //! and distrust of the project, take values away; all of those are on record as [`Dropped`], with the reason.
 //!
 //! # Whom this trusts
@@ -62,8 +63,8 @@
 //! # What this does not do
 //!
 //! Of the paths that a rule names it finds out whether a repository's would open what others hide, whatever links are on
-//! the way, and for [`check`] and [`inspect`] whether a deny names anything. All else is for the resolver of one command to find out,
-//! which also catches a link that was changed since. It watches nothing: loading is a function of the files at one
+//! the way, and for [`check`] and [`inspect`] whether a deny names anything. What wildcards match, and where that leads, is
+//! for the resolver of one command to find out, which compares every allow once more. It watches nothing: loading is a function of the files at one
 //! moment.
 //!
 //! [`Policy`]: palisade_policy::Policy

@@ -29,7 +29,7 @@ pub(crate) fn tighten(mut layers: Layers, trust: Trust, real: &Real<'_>) -> (Opt
     let mut record = Record::default();
     let mut switched_on = None;
     if trust == Trust::Untrusted {
-        for (_, options) in layers.iter_mut().filter(|(layer, _)| is_repository(*layer)) {
+        for (_, options) in layers.iter_mut().filter(|(layer, _)| layer.is_of_repository()) {
             distrust(options, &mut record);
         }
         switched_on = untrusted_switch(&layers);
@@ -47,11 +47,6 @@ pub(crate) fn tighten(mut layers: Layers, trust: Trust, real: &Real<'_>) -> (Opt
     }
     drop_disabled_mode(&mut merged, &mut record);
     (merged, record.finish())
-}
-
-/// Whether a repository's author may have written the layer's files. He can commit a local file, too.
-pub(crate) fn is_repository(layer: Layer) -> bool {
-    matches!(layer, Layer::Project | Layer::Local)
 }
 
 /// The limits that are set, each by who set it.
@@ -72,7 +67,7 @@ struct Locks<'a> {
 impl<'a> Locks<'a> {
     fn of(layers: &Layers, real: &'a Real<'a>) -> Self {
         let managed = || said_by(layers, |layer| layer == Layer::Managed);
-        let trusted = || said_by(layers, |layer| !is_repository(layer));
+        let trusted = || said_by(layers, |layer| !layer.is_of_repository());
         let domains_only = set_to(true, managed().map(|options| &options.network.allow_managed_domains_only));
         let managed_only = set_to(false, managed().map(|options| &options.allow_unsandboxed_commands));
         Locks {
@@ -100,7 +95,7 @@ impl<'a> Locks<'a> {
         record.keep(&mut options.filesystem.disabled, |_| {
             self.files.clone().map(|by| Reason::FilesManaged { by })
         });
-        if is_repository(layer) {
+        if layer.is_of_repository() {
             self.hold_hidden(options, record);
             self.hold_switches(options, record);
             if let Some(by) = &self.required {

@@ -25,7 +25,7 @@ use palisade_permissions::{
     PermissionRule, Rule, RuleAnchor,
 };
 use palisade_policy::{
-    AbsPath, FileRule, HostPattern, HostPatternError, HostRule, IgnoredViolation, Layer, Origin, PathPattern,
+    AbsPath, FileRule, HostPattern, HostPatternError, HostRule, IgnoredViolation, Origin, PathPattern,
     VariableRule,
 };
 
@@ -328,7 +328,7 @@ fn read_default_mode(permissions: &mut Section<'_>) -> Option<DefaultMode> {
         return None;
     };
     let asks_nobody = matches!(mode, Mode::BypassPermissions | Mode::Auto);
-    if asks_nobody && matches!(layer, Layer::Project | Layer::Local) {
+    if asks_nobody && layer.is_of_repository() {
         permissions.warn_at_key(KEY, WarningKind::Mode { mode, layer });
         return None;
     }

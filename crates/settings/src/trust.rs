@@ -6,9 +6,7 @@
 
 use crate::dropped::{Reason, Record};
 use crate::load::Layers;
-use crate::{
-    CredentialOptions, FilesystemOptions, NetworkOptions, Options, PermissionOptions, Setting, lock,
-};
+use crate::{CredentialOptions, FilesystemOptions, NetworkOptions, Options, PermissionOptions, Setting};
 use palisade_policy::Origin;
 
 /// Takes out of a repository's `options` what does not tighten. The table of keys says the same of each key.
@@ -45,7 +43,7 @@ pub(crate) fn untrusted_switch(layers: &Layers) -> Option<Origin> {
     let says = |of_repository: bool| {
         layers
             .iter()
-            .filter(move |(layer, _)| lock::is_repository(*layer) == of_repository)
+            .filter(move |(layer, _)| layer.is_of_repository() == of_repository)
             .find_map(|(_, options)| options.enabled.as_ref())
     };
     let is_on_anyhow = says(false).is_some_and(|setting| setting.value);

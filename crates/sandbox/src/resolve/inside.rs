@@ -8,6 +8,7 @@
 //! close a root: what a link leads to is then left writable, with a warning. Nor do they keep a command from starting: one
 //! that leads in a circle leads nowhere, and past a limit the rest is not looked at, with a warning.
 
+use super::warnings::Kind;
 use super::{Real, Resolver};
 use crate::cover::StandIn;
 use crate::error::Error;
@@ -58,7 +59,7 @@ impl Resolver {
             WalkDir::new(directory.as_path()).min_depth(1).max_depth(MOST_DEPTH).into_iter().flatten()
         {
             if self.inside.entries == MOST_ENTRIES {
-                self.warnings.push(format!(
+                self.warnings.push(Kind::Protected, format!(
                     "{directory} and other protected directories hold too much to be looked through for symbolic \
                      links, which may lead to what a command can write"
                 ));
@@ -77,7 +78,7 @@ impl Resolver {
     fn protect_target(&mut self, path: AbsPath, files: &mut FileSets) -> Result<(), Error> {
         let Ok(real) = Real::of(&path) else { return Ok(()) };
         if let Some(root) = self.inside.roots.iter().find(|root| real.path.covers(root)) {
-            self.warnings.push(format!(
+            self.warnings.push(Kind::Protected, format!(
                 "{path} leads to {}, and so to all that a command writes in {root}: whoever loads the one runs the other",
                 real.path
             ));

@@ -1,12 +1,13 @@
 //! Protected paths, made into rules: what stands at each name, what must stand in where nothing does, and which links
 //! lead there.
 
-use super::{Places, Real, Resolver, literal, real};
+use super::warnings::Kind;
+use super::{Places, Real, Resolver, literal, real, reopen::locked_at};
 use crate::cover::{Covers, StandIn};
 use crate::error::Error;
 use crate::protected::{self, Group, Inside, Missing, Owner, Protected, git};
 use palisade_bwrap::linux::can_attach;
-use palisade_policy::{AbsPath, Access, Effect, FileSets, Node, Origin};
+use palisade_policy::{AbsPath, Access, Effect, FileRule, FileSets, Node, Origin, Policy};
 use std::os::unix::fs::PermissionsExt;
 
 impl Resolver {
@@ -14,6 +15,7 @@ impl Resolver {
     /// write is denied.
     pub(super) fn repositories(
         &mut self,
+        policy: &Policy,
         roots: &[AbsPath],
         owner: &Owner,
         files: &mut FileSets,
@@ -23,12 +25,18 @@ impl Resolver {
         for root in roots {
             let found = git::around(root, owner.home.as_ref())?;
             protected.extend(found.protected);
-            self.warnings.extend(found.warnings);
+            found.warnings.into_iter().for_each(|warning| self.warnings.push(Kind::Git, warning));
             self.excerpts.extend(found.excerpts.into_iter().filter(|_| !owner_has_hooks));
             for way in found.ways {
                 self.hold_links(&way, &Origin::builtin("protected", &way.to_string()), files)?;
             }
             for path in found.writable {
+                if let Some(deny) = stays_hidden(policy, root, &path, files) {
+                    let warning =
+                        format!("{path}, the git directory of {root}, is not opened to git: {deny} hides it");
+                    self.warnings.push(Kind::Git, warning);
+                    continue;
+                }
                 self.nodes.insert(path.clone(), Node::Directory);
                 let origin = Origin::builtin("git", &format!("the git directory of {root}"));
                 files.allow_write.push(literal(path, origin));
@@ -151,7 +159,7 @@ impl Resolver {
             && rule.origin.key.as_ref() == "protected"
         {
             let (path, what) = (rule.pattern.as_literal(), &rule.origin.text);
-            self.warnings.push(format!(
+            self.warnings.push(Kind::Protected, format!(
                 "nothing in {root} can be written: {path}, which holds it, is protected as {what}, or as what that leads to"
             ));
         }
@@ -172,13 +180,25 @@ impl Resolver {
             if can_attach() {
                 self.links.entry(link).or_insert_with(|| origin.clone());
             } else {
-                self.warnings.push(format!(
+                self.warnings.push(Kind::Protected, format!(
                     "{origin} protects what it leads to, but the command can replace the symbolic link {link} on the way"
                 ));
             }
         }
         Ok(())
     }
+}
+
+/// The rule that keeps the git directory `path` of `root` hidden, whoever opens the root: the lock of an administrator
+/// holds for what is built in as well, and what a repository opens brings nothing along that others hide.
+fn stays_hidden(policy: &Policy, root: &AbsPath, path: &AbsPath, files: &FileSets) -> Option<Origin> {
+    let mut opening = files.allow_write.iter().filter(|allow| allow.pattern.as_literal() == root);
+    let is_by_repository = opening.all(|allow| allow.origin.layer.is_of_repository());
+    let is_by_others = |deny: &&FileRule| {
+        is_by_repository && !deny.origin.layer.is_of_repository() && deny.pattern.covers(path).is_some()
+    };
+    let by_others = || files.deny_read.iter().find(is_by_others).map(|deny| deny.origin.clone());
+    locked_at(policy, path, files).or_else(by_others)
 }
 
 /// Whether everybody may make files there, as in `/tmp`: then nobody loads anything from there by its name.

@@ -21,7 +21,7 @@ fn in_force(layers: &Layers, trust: Trust) -> (Policy, RuleSet) {
 }
 
 fn without_repository(layers: &Layers) -> Layers {
-    layers.iter().filter(|(layer, _)| !super::is_repository(*layer)).cloned().collect()
+    layers.iter().filter(|(layer, _)| !layer.is_of_repository()).cloned().collect()
 }
 
 /// All layers, highest first.

@@ -182,7 +182,7 @@ fn the_products_own_names_stand_above_claudes_in_one_layer() {
 }
 
 #[test]
-fn lists_join_and_what_is_said_twice_is_kept_once_with_its_highest_origin() {
+fn lists_join_and_what_is_said_twice_is_kept_once_with_its_strongest_origin() {
     assert_snapshot!(merged(&[
         ("/home/.claude/settings.json", r#"{"sandbox": {
             "excludedCommands": ["docker:*", "make"],
@@ -196,8 +196,8 @@ fn lists_join_and_what_is_said_twice_is_kept_once_with_its_highest_origin() {
             "network": {"allowedDomains": ["github.com", "b.test"]}
         }}"#),
     ]), @r#"
-    deny read /home/.ssh  <- project: sandbox.filesystem.denyRead "~/.ssh" in /project/.claude/settings.json:3
-    deny read /secret  <- project: sandbox.filesystem.denyRead "/secret" in /project/.claude/settings.json:3
+    deny read /home/.ssh  <- user: sandbox.filesystem.denyRead "~/.ssh/" in /home/.claude/settings.json:3
+    deny read /secret  <- user: sandbox.credentials.files "/secret" in /home/.claude/settings.json:5
     deny read /project/*.pem (wildcards)  <- project: sandbox.filesystem.denyRead "*.pem" in /project/.claude/settings.json:3
     deny read /secret  <- user: sandbox.filesystem.denyRead "/x/../secret" in /home/.claude/settings.json:3
     deny read /home/.claude/*.pem (wildcards)  <- user: sandbox.filesystem.denyRead "*.pem" in /home/.claude/settings.json:3

@@ -309,7 +309,7 @@ fn rules_join() {
         (USER, r#"{"permissions": {"allow": ["Bash(ls:*)", "Bash(make)"], "deny": ["Bash(rm *)"], "additionalDirectories": ["/a"]}}"#),
         (PROJECT, r#"{"permissions": {"allow": ["Bash(ls *)"], "deny": ["Bash(rm:*)"], "additionalDirectories": ["/a/", "/b"]}}"#),
     ]), @r#"
-    allow write /a  <- project: permissions.additionalDirectories "/a/" in /project/.claude/settings.json:1
+    allow write /a  <- user: permissions.additionalDirectories "/a" in /home/.claude/settings.json:1
     allow write /b  <- project: permissions.additionalDirectories "/b" in /project/.claude/settings.json:1
     deny Bash(rm *)  <- project: permissions.deny "Bash(rm:*)" in /project/.claude/settings.json:1
     allow Bash(ls *)  <- project: permissions.allow "Bash(ls *)" in /project/.claude/settings.json:1
