@@ -239,7 +239,7 @@ pub(crate) fn of_owner(owner: &Owner) -> Vec<Group> {
     }
     groups.extend(owner.zsh.iter().map(|directory| rows(directory, &[ZSH_ROWS], StandIn::File)));
     groups.extend(owner.config.iter().map(|directory| rows(directory, &[CONFIG_ROWS], StandIn::File)));
-    groups.extend(owner.data.iter().map(data));
+    groups.extend(owner.data.iter().map(|directory| data(directory, StandIn::File)));
     groups
 }
 
@@ -247,11 +247,12 @@ pub(crate) fn of_owner(owner: &Owner) -> Vec<Group> {
 fn places(directory: &AbsPath, owner: &Owner) -> impl Iterator<Item = Group> {
     let stand_in = owner.stand_in(directory);
     let config = directory.join(".config").map(|config| rows(&config, &[CONFIG_ROWS], stand_in));
-    config.into_iter().chain(directory.join(".local/share").as_ref().map(data))
+    let data = directory.join(".local/share").map(|directory| data(&directory, stand_in));
+    config.into_iter().chain(data)
 }
 
-fn data(directory: &AbsPath) -> Group {
-    Group { must_exist: true, ..rows(directory, &[DATA_ROWS], StandIn::File) }
+fn data(directory: &AbsPath, stand_in: StandIn) -> Group {
+    Group { must_exist: true, ..rows(directory, &[DATA_ROWS], stand_in) }
 }
 
 fn tools(directory: &AbsPath, owner: &Owner) -> Vec<Group> {
