@@ -4,7 +4,7 @@
 //!
 //! It says nothing about what a key means once it is read.
 
-use crate::meant::LONGEST_COMPARED;
+use crate::meant::{LONGEST_COMPARED, look};
 use palisade_policy::Layer;
 
 /// One key.
@@ -260,10 +260,10 @@ pub(crate) fn is_unknown_tool(name: &str) -> bool {
 /// The tool that an unknown name may have been meant for.
 pub(crate) fn nearest_tool(name: &str) -> Option<&'static str> {
     const ALIKE: f64 = 0.85;
-    if name.len() > LONGEST_COMPARED {
+    let name = look(name, LONGEST_COMPARED + 1).to_ascii_lowercase();
+    if name.chars().count() > LONGEST_COMPARED {
         return None;
     }
-    let name = name.to_ascii_lowercase();
     let score = |tool: &str| strsim::jaro_winkler(&name, &tool.to_ascii_lowercase());
     let best = TOOLS.iter().map(|tool| (score(tool), *tool)).max_by(|(a, _), (b, _)| a.total_cmp(b));
     best.filter(|(score, _)| *score >= ALIKE).map(|(_, tool)| tool)

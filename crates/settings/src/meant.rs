@@ -1,14 +1,20 @@
 //! Which key a name was meant for that is none: written in another case or with a slip of the pen, in the wrong section,
-//! with dots, with blanks around it, in other words for the same (`blockRead`, `deniedHosts`).
+//! with dots, with blanks around it, in other words for the same (`blockRead`, `deniedHosts`), with letters that only
+//! look the same.
 //!
 //! It compares names and says nothing about what becomes of the key. A name may be a repository's, and there may be
 //! many: letters are only compared where few of them differ.
 
+mod look;
+
 use crate::keys::{FILESYSTEM, KEYS, Key, Kind, NETWORK, PERMISSIONS, Support};
+pub(crate) use look::look;
 use std::sync::LazyLock;
 
-/// No key is as long as this many bytes, and comparing takes time.
+/// No key is as long as this many letters, and comparing takes time.
 pub(crate) const LONGEST_COMPARED: usize = 40;
+/// How many letters of a name with dots are looked at.
+const LONGEST_WITH_SECTIONS: usize = 1_000;
 /// A name is almost another when it takes one slip in this many letters to get there, and not more than so many.
 const LETTERS_PER_SLIP: usize = 4;
 const MOST_SLIPS: usize = 3;
@@ -16,6 +22,7 @@ const MOST_SLIPS: usize = 3;
 impl Key {
     /// The key that is read and that `name`, in `section` or deeper, was plainly meant for.
     pub(crate) fn meant(section: &str, name: &str) -> Option<&'static Key> {
+        let name = &*look(name, LONGEST_WITH_SECTIONS);
         let (above, name) = match name.trim().rsplit_once('.') {
             None => (None, name.trim()),
             Some((above, name)) => (above.rsplit('.').next(), name.trim()),
@@ -34,7 +41,8 @@ impl Key {
     pub(crate) fn nearest(section: &str, name: &str) -> Option<&'static Key> {
         const ALIKE: f64 = 0.85;
         const SAME_SECTION: f64 = 0.05;
-        if name.len() > LONGEST_COMPARED {
+        let name = &*look(name, LONGEST_COMPARED + 1);
+        if is_long(name) {
             return None;
         }
         let letters = name.to_ascii_lowercase();
@@ -55,10 +63,15 @@ impl Key {
 
 /// Whether a key sounds as though it should close something.
 pub(crate) fn sounds_like_deny(name: &str) -> bool {
+    let name = &*look(name, LONGEST_WITH_SECTIONS);
     let letters = name.to_ascii_lowercase();
     let parts =
         ["deny", "denied", "block", "forbid", "disallow", "hide", "hidden", "exclude", "restrict", "protect"];
     parts.iter().any(|part| letters.contains(part)) || words(name).contains(&DENY.into())
+}
+
+fn is_long(name: &str) -> bool {
+    name.chars().count() > LONGEST_COMPARED
 }
 
 /// A key that is read, and what others are compared with: a file may hold a hundred thousand that are none.
@@ -98,7 +111,7 @@ fn by_side(section: &str, said: &[Box<str>]) -> Option<&'static Key> {
 
 /// The key with the fewest slips between it and `name`, in this order: of the section, of its half, of the other.
 fn by_letters(section: &str, name: &str) -> Option<&'static Key> {
-    if name.len() > LONGEST_COMPARED {
+    if is_long(name) {
         return None;
     }
     let letters = name.to_ascii_lowercase();
@@ -119,15 +132,15 @@ fn slips(letters: &str, alphabet: u32, known: &Known) -> Option<usize> {
     let most = (name.len() / LETTERS_PER_SLIP).min(MOST_SLIPS);
     // Each slip changes two letters of the alphabet at most.
     let differ = (alphabet ^ known.alphabet).count_ones() as usize;
-    if name.len().abs_diff(letters.len()) > most || differ > 2 * most {
+    if name.len().abs_diff(letters.chars().count()) > most || differ > 2 * most {
         return None;
     }
     Some(strsim::osa_distance(letters, name)).filter(|slips| *slips <= most)
 }
 
-/// Which letters a name holds, one bit for each.
+/// Which letters of ASCII a name holds, one bit for each.
 fn alphabet(name: &str) -> u32 {
-    name.bytes().fold(0, |set, byte| set | 1 << (byte.to_ascii_lowercase() % 32))
+    name.bytes().filter(u8::is_ascii).fold(0, |set, byte| set | 1 << (byte.to_ascii_lowercase() % 32))
 }
 
 /// The key that says the same in other words, of which there must be two.
@@ -153,7 +166,7 @@ const ALLOW: &str = "allow";
 
 /// The words of a name such as `denyRead`, sorted, each in one spelling for all that mean the same.
 fn words(name: &str) -> Vec<Box<str>> {
-    if name.len() > LONGEST_COMPARED {
+    if is_long(name) {
         return Vec::new();
     }
     let mut words: Vec<String> = Vec::new();
@@ -260,6 +273,21 @@ mod tests {
             (TOP, "sandbox.enabled", "sandbox.enabled"),
             (TOP, "allowManagedPermissionRuleOnly", "allowManagedPermissionRulesOnly"),
             (TOP, "allowManagedDomainsOnly", "sandbox.network.allowManagedDomainsOnly"),
+            (TOP, "sandb\u{43e}x", "sandbox"),
+            (TOP, "ѕаndbох", "sandbox"),
+            (TOP, "\u{feff}sand\u{200d}box\u{200b}\0", "sandbox"),
+            (TOP, "\u{a0}permission\u{17f}\u{2060}", "permissions"),
+            (TOP, "ｓandbox", "sandbox"),
+            (TOP, "𝐬andbox", "sandbox"),
+            (TOP, "sándbox\u{301}", "sandbox"),
+            (TOP, "sandb中x", "sandbox"),
+            (TOP, "permissions․denyｘ", "permissions.deny"),
+            (FILESYSTEM, "denyReadｘ", "sandbox.filesystem.denyRead"),
+            (FILESYSTEM, "ЬlockRead", "sandbox.filesystem.denyRead"),
+            (FILESYSTEM, "nоRеаd", "sandbox.filesystem.denyRead"),
+            (TOP, "中国中国中国中", "-"),
+            (TOP, "настройки", "-"),
+            (TOP, "größe", "-"),
             (TOP, "server.deny", "-"),
             (TOP, "blocked", "-"),
             (SANDBOX, "protect", "-"),
@@ -275,8 +303,15 @@ mod tests {
 
     #[test]
     fn what_sounds_like_a_deny() {
-        for name in ["noRead", "protect", "blockedPorts", "disallow", "denyExec", "mandatoryDenySearchDepth"]
-        {
+        for name in [
+            "noRead",
+            "protect",
+            "blockedPorts",
+            "disallow",
+            "denyExec",
+            "mandatoryDenySearchDepth",
+            "dеnyExec",
+        ] {
             assert!(sounds_like_deny(name), "{name}");
         }
         for name in ["notifications", "node", "allow", "git", ""] {
