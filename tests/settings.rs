@@ -249,6 +249,30 @@ fn a_repository_does_not_open_what_a_wildcard_hides_behind_a_link() {
     }
 }
 
+/// A repository may open what it hides itself, match by match, whatever a user hides everywhere.
+#[test]
+fn a_wildcard_of_a_repositorys_opens_what_nobody_else_hides() {
+    let Some(project) = Project::where_it_works() else { return };
+    for name in ["out/a.txt", "out/b.txt/.env", "out/c.txt", ".env"] {
+        project.write(name, "s3cret");
+    }
+    project.write(
+        ".claude/settings.json",
+        r#"{"sandbox": {"filesystem": {"denyRead": ["out"], "allowRead": ["out/*.txt", "out/**/.env"]}}}"#,
+    );
+    std::fs::create_dir(project.home().join(".claude")).expect("own directory");
+    let denied = r#"{"permissions": {"deny": ["Read(.env)", "Read(out/c.*)"]}}"#;
+    std::fs::write(project.home().join(".claude/settings.json"), denied).expect("own directory");
+    for (name, is_open) in
+        [("out/a.txt", true), ("out/b.txt/.env", false), ("out/c.txt", false), (".env", false)]
+    {
+        let read = output(palisade(&project).args(["run", "--", "cat", name]));
+        assert_eq!(read.stdout == b"s3cret", is_open, "{name}: {read:?}");
+        let said = String::from_utf8_lossy(&read.stderr).into_owned();
+        assert_eq!(said.matches("does not open").count(), 2, "once for each two rules: {said}");
+    }
+}
+
 /// Neither a root nor what belongs to git in it.
 #[test]
 fn nothing_opens_what_an_administrator_keeps_to_himself() {

@@ -1,16 +1,17 @@
 //! What some layers hide, and whether a path of another layer would open any of it.
 //!
 //! The attacker writes the path, and may have put symbolic links on its way. So a path is compared as written and as it
-//! really is, with what is hidden as written and as it really is. He may also change a link afterwards: the resolver of
-//! each command looks again, and leaves out what only a link leads into a hidden region. A path with wildcards is
-//! compared by the directory that all its matches lie in, and by all below: what it may match cannot be known now.
+//! really is, with what is hidden as written and as it really is. He may also change a link afterwards, and what wildcards
+//! match cannot be known now, be they his or those of others: the resolver of each command compares all once more, by
+//! what is there then. So this is no boundary: it tells early, and where one looks, what will not count. A path with
+//! wildcards is left out where all that it could match is hidden.
 //!
-//! He may write thousands of paths where others hide thousands: what is hidden by name is looked up by name.
+//! He may write thousands of paths where others hide thousands: nothing is compared one by one.
 
 use crate::dropped::Reason;
-use palisade_policy::{AbsPath, FileRule, PathPattern};
+use palisade_policy::{AbsPath, Access, FileIndex, FileRule, FileSets, PathPattern};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a path really leads; `None` where that cannot be found out.
 pub(crate) type Real<'a> = dyn Fn(&AbsPath) -> Option<AbsPath> + 'a;
@@ -27,16 +28,16 @@ pub(crate) struct Hidden<'a> {
 struct Regions {
     /// The hidden paths that have names, as written and as they are, each with its rule.
     named: BTreeMap<AbsPath, FileRule>,
-    wild: Vec<Wild>,
+    /// The rules with wildcards.
+    wild: FileSets,
+    /// Where the directory of a rule with wildcards really is, with how rules write it, if that is otherwise.
+    written: BTreeMap<AbsPath, BTreeSet<AbsPath>>,
 }
 
-/// A rule with wildcards.
-struct Wild {
-    rule: FileRule,
-    /// The directory that all it matches lies in.
-    root: AbsPath,
-    /// The same with links followed.
-    real_root: AbsPath,
+/// Hidden regions that are asked about many paths.
+pub(crate) struct Look<'a> {
+    hidden: &'a Hidden<'a>,
+    wild: OnceCell<FileIndex<'a>>,
 }
 
 impl<'a> Hidden<'a> {
@@ -45,24 +46,13 @@ impl<'a> Hidden<'a> {
         Hidden { rules: rules.cloned().collect(), real, regions: OnceCell::new() }
     }
 
-    /// Why `pattern` must not open anything, if so.
-    pub(crate) fn opened_by(&self, pattern: &PathPattern) -> Option<Reason> {
-        if self.rules.is_empty() {
-            return None;
-        }
-        let regions = self.regions.get_or_init(|| Regions::of(&self.rules, self.real));
-        let root = pattern.search_root();
-        for written in root.into_iter().chain([pattern.as_literal()]) {
-            let Some(real) = (self.real)(written) else { return Some(Reason::Unknown) };
-            let rule = [written, &real].into_iter().find_map(|path| {
-                let covering = regions.covering(path);
-                covering.or_else(|| root.and_then(|_| regions.below(path)))
-            });
-            if let Some(rule) = rule {
-                return Some(Reason::Hidden { by: rule.origin.clone(), path: real });
-            }
-        }
-        None
+    /// To ask about the paths of a list.
+    pub(crate) fn look(&self) -> Look<'_> {
+        Look { hidden: self, wild: OnceCell::new() }
+    }
+
+    fn regions(&self) -> &Regions {
+        self.regions.get_or_init(|| Regions::of(&self.rules, self.real))
     }
 }
 
@@ -70,50 +60,53 @@ impl Regions {
     fn of(rules: &[FileRule], real: &Real<'_>) -> Self {
         let mut regions = Regions::default();
         for rule in rules {
-            let root = rule.pattern.search_root().unwrap_or_else(|| rule.pattern.as_literal()).clone();
+            let root = rule.pattern.search_root().unwrap_or_else(|| rule.pattern.as_literal());
             // What cannot be looked at is where it is written, for all that is known.
-            let real_root = real(&root).unwrap_or_else(|| root.clone());
-            if rule.pattern.has_wildcards() {
-                regions.wild.push(Wild { rule: rule.clone(), root, real_root });
-            } else {
-                for path in [root, real_root] {
-                    regions.named.entry(fold(&path)).or_insert_with(|| rule.clone());
+            let real_root = real(root).unwrap_or_else(|| root.clone());
+            if !rule.pattern.has_wildcards() {
+                for path in [root, &real_root] {
+                    regions.named.entry(fold(path)).or_insert_with(|| rule.clone());
                 }
+                continue;
             }
+            if real_root != *root {
+                regions.written.entry(real_root).or_default().insert(root.clone());
+            }
+            regions.wild.deny_read.push(rule.clone());
         }
         regions
     }
 
-    /// The rule that hides `path`.
-    fn covering(&self, path: &AbsPath) -> Option<&FileRule> {
-        let named = fold(path).ancestors().find_map(|above| self.named.get(&above));
-        named.or_else(|| self.wild.iter().find(|wild| wild.covers(path)).map(|wild| &wild.rule))
-    }
-
-    /// The rule that hides something below the directory `path`, or may do so above it.
-    fn below(&self, path: &AbsPath) -> Option<&FileRule> {
-        let path = fold(path);
-        // What is below a directory comes right behind it.
-        let named = self.named.range(&path..).next().filter(|(hidden, _)| path.covers(hidden));
-        let is_near = |root: &AbsPath| path.covers(&fold(root)) || fold(root).covers(&path);
-        let wild = || self.wild.iter().find(|wild| is_near(&wild.root) || is_near(&wild.real_root));
-        named.map(|(_, rule)| rule).or_else(|| wild().map(|wild| &wild.rule))
+    /// `path`, also as if it lay where rules write the directory that it really lies in.
+    fn spellings(&self, path: &AbsPath) -> Vec<AbsPath> {
+        let written = path.ancestors().filter_map(|above| self.written.get_key_value(&above));
+        let moved = written.flat_map(|(real_root, roots)| {
+            let below = &path.as_bytes()[real_root.as_bytes().len()..];
+            roots.iter().filter_map(move |root| AbsPath::new([root.as_bytes(), b"/", below].concat()).ok())
+        });
+        std::iter::once(path.clone()).chain(moved).collect()
     }
 }
 
-impl Wild {
-    fn covers(&self, path: &AbsPath) -> bool {
-        self.rule.pattern.covers(path).is_some()
-            || self.as_written(path).is_some_and(|path| self.rule.pattern.covers(&path).is_some())
-    }
-
-    /// `path`, which lies where the rule's directory really is, as if it lay where that is written.
-    fn as_written(&self, path: &AbsPath) -> Option<AbsPath> {
-        if self.root == self.real_root || !self.real_root.covers(path) {
+impl Look<'_> {
+    /// Why `pattern` must not open anything, if so.
+    pub(crate) fn opened_by(&self, pattern: &PathPattern) -> Option<Reason> {
+        if self.hidden.rules.is_empty() {
             return None;
         }
-        let below = &path.as_bytes()[self.real_root.as_bytes().len()..];
-        AbsPath::new([self.root.as_bytes(), b"/", below].concat()).ok()
+        let written = pattern.search_root().unwrap_or_else(|| pattern.as_literal());
+        let Some(real) = (self.hidden.real)(written) else { return Some(Reason::Unknown) };
+        let rule = self.covering(written).or_else(|| self.covering(&real))?;
+        Some(Reason::Hidden { by: rule.origin.clone(), path: real })
+    }
+
+    /// The rule that hides `path`.
+    fn covering(&self, path: &AbsPath) -> Option<&FileRule> {
+        let regions = self.hidden.regions();
+        let named = fold(path).ancestors().find_map(|above| regions.named.get(&above));
+        let wild = self.wild.get_or_init(|| FileIndex::new(&regions.wild));
+        let by_wild = || regions.spellings(path).iter().find_map(|path| wild.judge(Access::Read, path).rule);
+        named.or_else(by_wild)
     }
 }
 

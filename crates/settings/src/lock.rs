@@ -109,7 +109,7 @@ impl<'a> Locks<'a> {
         record.retain(&mut options.filesystem.allow_read, |_| managed_only(&self.reads_only));
         if self.reads_only.is_some() {
             // What may be written may be read.
-            let hidden = &self.hidden_by_managed;
+            let hidden = self.hidden_by_managed.look();
             record.retain(&mut options.filesystem.allow_write, |rule| hidden.opened_by(&rule.pattern));
         }
     }
@@ -128,11 +128,12 @@ impl<'a> Locks<'a> {
 
     fn hold_hidden(&self, options: &mut Options, record: &mut Record) {
         let Options { filesystem, permissions, .. } = options;
+        let hidden = self.hidden.look();
         for list in [&mut filesystem.allow_read, &mut filesystem.allow_write] {
-            record.retain(list, |rule| self.hidden.opened_by(&rule.pattern));
+            record.retain(list, |rule| hidden.opened_by(&rule.pattern));
         }
         record.retain(&mut permissions.additional_directories, |directory| {
-            self.hidden.opened_by(&PathPattern::literal(directory.path.clone()))
+            hidden.opened_by(&PathPattern::literal(directory.path.clone()))
         });
     }
 

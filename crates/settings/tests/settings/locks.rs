@@ -381,6 +381,7 @@ fn a_repository_does_not_reopen_what_others_hide() {
     deny read /home/private  <- user: permissions.deny "Read(~/private/**)" in /home/.claude/settings.json:2
     deny read /home/.netrc  <- user: sandbox.credentials.files "~/.netrc" in /home/.claude/settings.json:1
     allow read /home  <- project: sandbox.filesystem.allowRead "~/" in /project/.claude/settings.json:3
+    allow read /home/* (wildcards)  <- project: sandbox.filesystem.allowRead "~/*" in /project/.claude/settings.json:3
     allow read /elsewhere  <- project: sandbox.filesystem.allowRead "/elsewhere" in /project/.claude/settings.json:3
     deny Read(~/private/**)  <- user: permissions.deny "Read(~/private/**)" in /home/.claude/settings.json:2
     allow Edit(~/.ssh/config)  <- project: permissions.allow "Edit(~/.ssh/config)" in /project/.claude/settings.json:6
@@ -390,7 +391,6 @@ fn a_repository_does_not_reopen_what_others_hide() {
     dropped: project: sandbox.filesystem.allowRead "~/work/.env" in /project/.claude/settings.json:3 is left out: it would open /home/work/.env, which sandbox.filesystem.denyRead "~/**/.env" in /home/.claude/settings.json:1 hides
     dropped: project: sandbox.filesystem.allowRead "link" in /project/.claude/settings.json:3 is left out: it would open /home/.ssh, which sandbox.filesystem.denyRead "~/.ssh" in /home/.claude/settings.json:1 hides
     dropped: project: sandbox.filesystem.allowRead "link/id" in /project/.claude/settings.json:3 is left out: it would open /home/.ssh/id, which sandbox.filesystem.denyRead "~/.ssh" in /home/.claude/settings.json:1 hides
-    dropped: project: sandbox.filesystem.allowRead "~/*" in /project/.claude/settings.json:3 is left out: it would open /home, which sandbox.credentials.files "~/.netrc" in /home/.claude/settings.json:1 hides
     dropped: project: sandbox.filesystem.allowRead "loop" in /project/.claude/settings.json:3 is left out: where it leads cannot be found out, and other rules hide something
     dropped: project: sandbox.filesystem.allowWrite "~/.netrc" in /project/.claude/settings.json:4 is left out: it would open /home/.netrc, which sandbox.credentials.files "~/.netrc" in /home/.claude/settings.json:1 hides
     dropped: project: sandbox.filesystem.allowWrite "up/.ssh/new" in /project/.claude/settings.json:4 is left out: it would open /home/.ssh/new, which sandbox.filesystem.denyRead "~/.ssh" in /home/.claude/settings.json:1 hides
@@ -439,6 +439,28 @@ fn own_denies_are_ones_own() {
     ]), @r#"
     deny read /a  <- project: sandbox.filesystem.denyRead "/a" in /project/.claude/settings.json:1
     allow read /a/b  <- local: sandbox.filesystem.allowRead "/a/b" in /project/.claude/settings.local.json:1
+    "#);
+}
+
+/// What wildcards match is looked at before each command, and only where they could match nothing else is it known now.
+#[test]
+fn a_wildcard_of_a_repositorys_counts_where_not_all_of_it_is_hidden() {
+    let user = r#"{"permissions": {"deny": ["Read(//**/.env)", "Read(~/keys/*/*.pem)"]}, "sandbox": {"credentials": {"files": ["~/.ssh"]}}}"#;
+    let project = r#"{"sandbox": {"filesystem": {
+        "denyRead": ["out"],
+        "allowRead": ["out/*.txt", "out/.env/*", "~/.ssh/*.pub", "~/keys/a/b.pem/*", "~/keys/*"]}}}"#;
+    assert_snapshot!(merged(&[(USER, user), (PROJECT, project)]), @r#"
+    deny read /project/out  <- project: sandbox.filesystem.denyRead "out" in /project/.claude/settings.json:2
+    deny read /**/.env (wildcards)  <- user: permissions.deny "Read(//**/.env)" in /home/.claude/settings.json:1
+    deny read /home/keys/*/*.pem (wildcards)  <- user: permissions.deny "Read(~/keys/*/*.pem)" in /home/.claude/settings.json:1
+    deny read /home/.ssh  <- user: sandbox.credentials.files "~/.ssh" in /home/.claude/settings.json:1
+    allow read /project/out/*.txt (wildcards)  <- project: sandbox.filesystem.allowRead "out/*.txt" in /project/.claude/settings.json:3
+    allow read /home/keys/* (wildcards)  <- project: sandbox.filesystem.allowRead "~/keys/*" in /project/.claude/settings.json:3
+    deny Read(//**/.env)  <- user: permissions.deny "Read(//**/.env)" in /home/.claude/settings.json:1
+    deny Read(~/keys/*/*.pem)  <- user: permissions.deny "Read(~/keys/*/*.pem)" in /home/.claude/settings.json:1
+    dropped: project: sandbox.filesystem.allowRead "out/.env/*" in /project/.claude/settings.json:3 is left out: it would open /project/out/.env, which permissions.deny "Read(//**/.env)" in /home/.claude/settings.json:1 hides
+    dropped: project: sandbox.filesystem.allowRead "~/.ssh/*.pub" in /project/.claude/settings.json:3 is left out: it would open /home/.ssh, which sandbox.credentials.files "~/.ssh" in /home/.claude/settings.json:1 hides
+    dropped: project: sandbox.filesystem.allowRead "~/keys/a/b.pem/*" in /project/.claude/settings.json:3 is left out: it would open /home/keys/a/b.pem, which permissions.deny "Read(~/keys/*/*.pem)" in /home/.claude/settings.json:1 hides
     "#);
 }
 
