@@ -5,9 +5,11 @@
 //! something that the shell or another program decides on. The other kind only lies *outside* of the directories that are
 //! worked in; whether that asks depends on the mode, and is for the judge.
 //!
-//! The attacker writes the line, in any spelling. What is certain about an operand is compared with the places; what is
-//! not certain is critical, and so is a way through `/proc`. It does not look at files, so it does not know links, nor that a directory holds a
-//! repository. Other ways to lose a file (`truncate`, `shred`, `dd`, `git clean`, `>`, an interpreter) are no removals here.
+//! The attacker writes the line, in any spelling, and may have made links before. What is certain about an operand is
+//! compared with the places, by its letters and as the kernel finds it: through every link but one that is removed
+//! itself. What is not certain is critical, and so are a way through `/proc` and an operand that is too long to look at.
+//! It is told where links lead and looks at no file, so it does not know links that a wildcard finds, nor that a directory
+//! holds a repository. Other ways to lose a file (`truncate`, `shred`, `dd`, `git clean`, `>`, an interpreter) are no removals here.
 
 mod operand;
 mod remover;
@@ -19,8 +21,8 @@ use palisade_policy::AbsPath;
 use remover::{Removed, removed};
 use std::fmt;
 
-/// The places that removals are judged by. All are without links, as the kernel has them.
-#[derive(Debug, Clone, Copy)]
+/// The places that removals are judged by.
+#[derive(Clone, Copy)]
 pub struct Places<'a> {
     /// The root of the workspace.
     pub root: &'a AbsPath,
@@ -30,16 +32,27 @@ pub struct Places<'a> {
     pub directories: &'a [AbsPath],
     /// Whether the file system takes `.GIT` for `.git`.
     pub folds_case: bool,
+    /// Where a path leads once every link in it is followed.
+    pub follow: &'a dyn Fn(&AbsPath) -> AbsPath,
 }
 
 /// The removals among `programs` that are critical or outside; those that are neither are not listed.
 pub fn removals(programs: &Programs, places: &Places<'_>) -> Vec<Removal> {
-    let judge = Judge::new(programs, places);
+    let roots = Roots::of(places);
+    let judge = Judge::new(programs, places, &roots);
+    let mut left = MOST_OPERANDS;
     let of_one = |(index, program): (usize, _)| {
-        removed(program).map(|removed| judge.removals(index, program, &removed)).unwrap_or_default()
+        let removed = removed(program)?;
+        left = left.saturating_sub(removed.operands.len());
+        Some(judge.removals(index, program, &removed, left == 0))
     };
-    programs.list.iter().enumerate().flat_map(of_one).collect()
+    programs.list.iter().enumerate().filter_map(of_one).flatten().collect()
 }
+
+/// Of more operands in one line than these, nobody looks at each.
+const MOST_OPERANDS: usize = 8_000;
+/// An operand with more steps up than these is looked at by nobody, nor one that has more directories taken with it.
+const MOST_STEPS: usize = 32;
 
 /// A removal that a person is to be asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +96,8 @@ pub enum Critical {
     Elsewhere,
     /// The operand is relative to a directory that is not known.
     Directory,
+    /// It names more than anybody looks at: very many operands, or a very long one.
+    Long,
     /// The operand leads through a link of the kernel's: `/proc/self/root/usr`, `/proc/self/cwd/`, `/dev/fd/3/x`.
     Kernel,
 }
@@ -100,6 +115,7 @@ impl fmt::Display for Critical {
             Critical::Shell => "the shell decides what it removes",
             Critical::Elsewhere => "another program decides what it removes",
             Critical::Directory => "it is not known in which directory it removes",
+            Critical::Long => "it names more to remove than anybody looks at",
             Critical::Kernel => "it removes through a link of the kernel's, which may lead anywhere",
         })
     }
@@ -111,35 +127,69 @@ type Names<'a> = Vec<std::borrow::Cow<'a, str>>;
 /// Names that stand directly in `/private` on macOS and are linked from `/`.
 const PRIVATE: [&str; 4] = ["etc", "var", "tmp", "home"];
 
+/// The places as they are written and as the kernel has them.
+struct Roots {
+    roots: Vec<AbsPath>,
+    homes: Vec<AbsPath>,
+    directories: Vec<AbsPath>,
+}
+
+impl Roots {
+    fn of(places: &Places<'_>) -> Self {
+        let both = |path: &AbsPath| {
+            let real = (places.follow)(path);
+            if real == *path { vec![real] } else { vec![path.clone(), real] }
+        };
+        Roots {
+            roots: both(places.root),
+            homes: places.home.map(both).unwrap_or_default(),
+            directories: places.directories.iter().flat_map(both).collect(),
+        }
+    }
+}
+
 struct Judge<'a> {
-    root: Names<'a>,
-    home: Option<Names<'a>>,
-    /// Whether `~` is that directory.
-    knows_home: bool,
+    roots: Vec<Names<'a>>,
+    homes: Vec<Names<'a>>,
+    /// What `~` is, while that is certain.
+    home: Option<&'a AbsPath>,
     directories: Vec<Names<'a>>,
     matching: Matching,
+    follow: &'a dyn Fn(&AbsPath) -> AbsPath,
 }
 
 impl<'a> Judge<'a> {
-    fn new(programs: &Programs, places: &Places<'a>) -> Self {
+    fn new(programs: &Programs, places: &Places<'a>, roots: &'a Roots) -> Self {
         let matching = Matching { folds_case: places.folds_case, dots: programs.list.iter().any(shows_dots) };
         Judge {
-            root: names(places.root),
-            home: places.home.map(names),
-            knows_home: places.home.is_some() && !programs.changes_home,
-            directories: places.directories.iter().map(names).collect(),
+            roots: roots.roots.iter().map(names).collect(),
+            homes: roots.homes.iter().map(names).collect(),
+            home: places.home.filter(|_| !programs.changes_home),
+            directories: roots.directories.iter().map(names).collect(),
             matching,
+            follow: places.follow,
         }
     }
 
-    fn removals(&self, index: usize, program: &Program, removed: &Removed<'_>) -> Vec<Removal> {
-        if removed.elsewhere {
+    fn removals(
+        &self,
+        index: usize,
+        program: &Program,
+        removed: &Removed<'_>,
+        are_too_many: bool,
+    ) -> Vec<Removal> {
+        let whole = match (removed.elsewhere, are_too_many) {
+            (true, _) => Some(Critical::Elsewhere),
+            (false, true) => Some(Critical::Long),
+            (false, false) => None,
+        };
+        if let Some(critical) = whole {
             let what = program.name.clone().unwrap_or_else(|| program.words[0].raw.clone());
-            return vec![Removal { program: index, what, kind: RemovalKind::Critical(Critical::Elsewhere) }];
+            return vec![Removal { program: index, what, kind: RemovalKind::Critical(critical) }];
         }
         let kind = |word: &&Word| {
             let above = removed.parents.then(|| self.with_parents(word, &program.directory)).flatten();
-            above.or_else(|| self.operand(word, &program.directory))
+            above.or_else(|| self.operand(word, removed.through, &program.directory))
         };
         let removal =
             |word: &&Word| Some(Removal { program: index, what: word.raw.clone(), kind: kind(word)? });
@@ -149,6 +199,9 @@ impl<'a> Judge<'a> {
     /// `rmdir -p a/b` removes `a` as well.
     fn with_parents(&self, word: &Word, directory: &Directory) -> Option<RemovalKind> {
         let mut operand = Operand::read(word)?;
+        if operand.names.len() > MOST_STEPS {
+            return Some(RemovalKind::Critical(Critical::Long));
+        }
         while operand.names.len() > 1 {
             operand.names.pop();
             let is_empty = operand.names.iter().all(|name| *name == Name::Plain("".into()));
@@ -159,40 +212,84 @@ impl<'a> Judge<'a> {
         None
     }
 
-    fn operand(&self, word: &Word, directory: &Directory) -> Option<RemovalKind> {
+    fn operand(&self, word: &Word, through: bool, directory: &Directory) -> Option<RemovalKind> {
+        if word.raw.len() > AbsPath::LONGEST {
+            return Some(RemovalKind::Critical(Critical::Long));
+        }
         match Operand::read(word) {
             None => Some(RemovalKind::Critical(Critical::Shell)),
             // No file has that name.
             Some(_) if word.value.as_deref() == Some("") => None,
-            Some(operand) => self.judge(&operand, directory),
+            Some(mut operand) => {
+                // As a slash behind a link, which has what it leads to removed.
+                operand.names.extend(through.then_some(Name::Plain("".into())));
+                self.judge(&operand, directory)
+            }
         }
     }
 
     fn judge(&self, operand: &Operand<'_>, directory: &Directory) -> Option<RemovalKind> {
+        let top = [AbsPath::root()];
         let bases = match operand.start {
-            Start::Top => vec![Vec::new()],
-            Start::Home => match &self.home {
-                Some(home) if self.knows_home => vec![home.clone()],
-                _ => return Some(RemovalKind::Critical(Critical::Home)),
+            Start::Top => &top[..],
+            Start::Home => match self.home {
+                Some(home) => std::slice::from_ref(home),
+                None => return Some(RemovalKind::Critical(Critical::Home)),
             },
             Start::Here => match directory.known() {
-                Some(paths) => paths.iter().map(names).collect(),
+                Some(paths) => paths,
                 None => return Some(RemovalKind::Critical(Critical::Directory)),
             },
         };
         let mut outside = None;
         for base in bases {
-            let base: Vec<&str> = base.iter().map(|name| &**name).collect();
-            let whole = operand.below(&base);
-            let path = without_private(&whole);
-            if let Some(critical) = self.critical(path) {
-                return Some(RemovalKind::Critical(critical));
-            }
-            if outside.is_none() && !self.is_inside(path) {
-                outside = shown(&whole).map(RemovalKind::Outside);
+            let Some((real, open)) = self.led(operand, base) else {
+                return Some(RemovalKind::Critical(Critical::Long));
+            };
+            let real = real.components().map(|name| Name::Plain(String::from_utf8_lossy(name)));
+            let led: Vec<Name<'_>> = real.chain(open.into_iter().cloned()).collect();
+            let base = names(base);
+            let written = operand.below(&base.iter().map(|name| &**name).collect::<Vec<_>>());
+            for whole in [led, written] {
+                let path = without_private(&whole);
+                if let Some(critical) = self.critical(path) {
+                    return Some(RemovalKind::Critical(critical));
+                }
+                if outside.is_none() && !self.is_inside(path) {
+                    outside = shown(&whole).map(RemovalKind::Outside);
+                }
             }
         }
         outside
+    }
+
+    /// Where the kernel finds an operand from `base`: the path up to its first wildcard, every link followed but one
+    /// that it ends in, and the names from that wildcard on. `None` where that would take long.
+    fn led<'b>(&self, operand: &'b Operand<'_>, base: &AbsPath) -> Option<(AbsPath, Vec<&'b Name<'b>>)> {
+        let is_step = |name: &&Name<'_>| matches!(name, Name::Plain(name) if name == "..");
+        if operand.names.iter().filter(is_step).count() > MOST_STEPS {
+            return None;
+        }
+        let (mut at, mut down, mut open) = (base.clone(), String::new(), Vec::new());
+        let go = |at: &AbsPath, down: &str| at.join(down).ok().map(|path| (self.follow)(&path));
+        for (index, name) in operand.names.iter().enumerate() {
+            let is_end = index + 1 == operand.names.len();
+            match name {
+                Name::Plain(name) if name.is_empty() || name == "." => {}
+                Name::Plain(name) if name == ".." => {
+                    if open.pop().is_none() {
+                        at = go(&at, &down)?.parent().unwrap_or_else(AbsPath::root);
+                        down.clear();
+                    }
+                }
+                Name::Plain(name) if open.is_empty() && !is_end => {
+                    down.push_str(name);
+                    down.push('/');
+                }
+                name => open.push(name),
+            }
+        }
+        Some((go(&at, &down)?, open))
     }
 
     fn critical(&self, path: &[Name<'_>]) -> Option<Critical> {
@@ -227,8 +324,8 @@ impl<'a> Judge<'a> {
         };
         match path.len() {
             0 => Some(Critical::FileSystem),
-            _ if covers(&self.root) => Some(Critical::Root),
-            _ if self.home.as_ref().is_some_and(covers) => Some(Critical::Home),
+            _ if self.roots.iter().any(covers) => Some(Critical::Root),
+            _ if self.homes.iter().any(covers) => Some(Critical::Home),
             1 => Some(Critical::TopLevel),
             2 if is_private(path) => Some(Critical::TopLevel),
             _ => None,
@@ -253,7 +350,7 @@ impl<'a> Judge<'a> {
         let below = |place: &Names<'_>| {
             place.len() <= path.len() && path.iter().zip(place).all(|(name, other)| is(name, other))
         };
-        below(&self.root) || self.directories.iter().any(below)
+        self.roots.iter().chain(&self.directories).any(below)
     }
 }
 

@@ -27,6 +27,9 @@ pub enum PathError {
 }
 
 impl AbsPath {
+    /// The longest path that Linux takes, in bytes. macOS takes less.
+    pub const LONGEST: usize = 4095;
+
     /// The file system's root, `/`.
     pub fn root() -> Self {
         AbsPath(Box::from(&b"/"[..]))
@@ -81,6 +84,11 @@ impl AbsPath {
     pub fn as_path(&self) -> &std::path::Path {
         use std::os::unix::ffi::OsStrExt;
         std::path::Path::new(std::ffi::OsStr::from_bytes(&self.0))
+    }
+
+    /// Whether no kernel opens it, since it is longer than [`LONGEST`](Self::LONGEST).
+    pub fn is_too_long(&self) -> bool {
+        self.0.len() > Self::LONGEST
     }
 
     /// Whether this is `/`.

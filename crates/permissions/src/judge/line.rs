@@ -299,6 +299,7 @@ impl<'a> Lines<'a, '_> {
             home: self.context.home,
             directories: &directories,
             folds_case: self.context.folds_case,
+            follow: self.context.follow,
         };
         removals(self.programs, &places)
     }

@@ -13,6 +13,8 @@ pub(super) struct Removed<'a> {
     pub(super) elsewhere: bool,
     /// Whether directories above an operand go with it, as written.
     pub(super) parents: bool,
+    /// Whether an operand that is a link stands for what it leads to.
+    pub(super) through: bool,
 }
 
 /// What `program` removes; `None` when it is not known to remove anything.
@@ -39,7 +41,8 @@ pub(super) fn removed(program: &Program) -> Option<Removed<'_>> {
     let elsewhere = program.operands == Operands::More;
     let parents =
         program.name.as_deref().is_some_and(|name| name.ends_with("rmdir")) && words.iter().any(is_parents);
-    Some(Removed { operands, elsewhere, parents })
+    let through = program.name.as_deref().is_none_or(|name| name == "rsync");
+    Some(Removed { operands, elsewhere, parents, through })
 }
 
 /// The program that removes and that a name with wildcards may find: `/bin/r?`.

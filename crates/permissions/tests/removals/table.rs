@@ -444,7 +444,13 @@ fn both_spellings_of_a_path_on_macos() {
     use palisade_permissions::removal::Places;
     let check = |line: &str, root: &str, expected: &[&str]| {
         let root = super::path(root);
-        let places = Places { root: &root, home: None, directories: &[], folds_case: true };
+        let places = Places {
+            root: &root,
+            home: None,
+            directories: &[],
+            folds_case: true,
+            follow: &super::AbsPath::clone,
+        };
         let start =
             super::Start { shell: super::Shell::Bash, directory: Some(&root), home: None, folds_case: true };
         let found = super::programs(line, &super::read(line, super::Shell::Bash), &start);
