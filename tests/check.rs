@@ -5,6 +5,7 @@ use palisade_tests::{Project, Tools};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn palisade(project: &Project) -> Command {
     let mut command = Command::new(&Tools::here().palisade);
@@ -218,6 +219,9 @@ fn whatever_goes_wrong_the_call_is_refused() {
     assert!(text(&broken.stderr).contains("settings.local.json:1:"), "{broken:?}");
 }
 
+/// How long a client waits for a hook, and then lets the call go on; a small part of it is to be enough.
+const CLIENTS_PATIENCE: Duration = Duration::from_secs(60);
+
 #[test]
 fn deep_and_long_lines_are_answered() {
     let project = project();
@@ -228,10 +232,29 @@ fn deep_and_long_lines_are_answered() {
         "cat f g/h ".repeat(100_000),
         "a".repeat(1_000_000),
         format!("echo {}", "\"$(".repeat(50_000)),
+        format!("cat ~/{}", "a/".repeat(25_000)),
+        format!("rm ../{}", "a/".repeat(25_000)),
+        format!("cat {}", "~/a:".repeat(15_000)),
+        format!("cat {}; make", (0..15_000).map(|at| format!(" {at}")).collect::<String>()),
+        format!("echo > \"$HOME\"/{}", "a/".repeat(25_000)),
     ] {
+        let start = Instant::now();
         let output = ask(&project, &[], &call(&project, "Bash", json!({ "command": line })).to_string());
         let decision = decision(&output);
         assert_ne!(decision["permissionDecision"], "allow", "{:.60}", line);
+        assert!(start.elapsed() < CLIENTS_PATIENCE, "{:.60}", line);
+    }
+    let path = "a/".repeat(50_000);
+    for (tool, input) in [
+        ("Read", json!({ "file_path": path })),
+        ("Write", json!({ "file_path": path, "content": "" })),
+        ("Grep", json!({ "pattern": "x", "path": path })),
+        ("Glob", json!({ "pattern": path })),
+    ] {
+        let start = Instant::now();
+        let output = ask(&project, &[], &call(&project, tool, input).to_string());
+        assert_eq!(decision(&output)["permissionDecision"], "deny", "{tool}");
+        assert!(start.elapsed() < CLIENTS_PATIENCE, "{tool}");
     }
 }
 

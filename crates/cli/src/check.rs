@@ -31,7 +31,7 @@ fn run(options: &CheckOptions) -> Result<u8, Failure> {
         session.choose(mode, &in_force.loaded.rules);
     }
     let call = Call::command(line);
-    let (verdict, excluded) = session.judge(&in_force.loaded.rules, &call, options.sandboxed);
+    let (verdict, excluded) = session.judge(&in_force.loaded.rules, &call, options.sandboxed)?;
     let excluded = excluded.map(|rule| &rule.origin);
     print(&if options.json {
         let mut object = to_json(&verdict);

@@ -75,7 +75,7 @@ fn answer(options: &HookOptions) -> Result<Option<Value>, Failure> {
     let call = asked.call(&session)?;
     let wants_out = rules.allow_unsandboxed && matches!(call.input, Input::Command { unsandboxed: true, .. });
     let is_line = matches!(call.input, Input::Command { .. });
-    let (verdict, excluded) = session.judge(rules, &call, options.sandbox && is_line && !wants_out);
+    let (verdict, excluded) = session.judge(rules, &call, options.sandbox && is_line && !wants_out)?;
     let runs_inside = options.sandbox && is_line && !wants_out && excluded.is_none();
     if is_line && !runs_inside && verdict.answer == Answer::Allow && !clients_shell_is_read() {
         return Ok(None);

@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod hook;
 mod json;
+mod links;
 mod options;
 mod policy;
 mod probe;

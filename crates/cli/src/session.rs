@@ -1,14 +1,11 @@
 //! What a call is judged by, besides the rules: where it runs, in which mode, and where links lead.
 
 use crate::failure::{Failure, say};
+use crate::links::Links;
 use crate::policy::{InForce, absolute};
-use palisade::real_path;
 use palisade_permissions::shell::Shell;
 use palisade_permissions::{Call, Context, Excluded, Input, Mode, RuleSet, Verdict, excluded, judge};
 use palisade_policy::AbsPath;
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::io::ErrorKind;
 
 /// One session of an agent, or one line by itself.
 pub(crate) struct Session {
@@ -44,12 +41,16 @@ impl Session {
     }
 
     /// The verdict, and the entry of `excludedCommands` that takes the call out of the sandbox.
+    ///
+    /// # Errors
+    ///
+    /// The call names more paths than are looked up for one.
     pub(crate) fn judge<'a>(
         &self,
         rules: &'a RuleSet,
         call: &Call,
         sandboxed: bool,
-    ) -> (Verdict<'a>, Option<&'a Excluded>) {
+    ) -> Result<(Verdict<'a>, Option<&'a Excluded>), Failure> {
         let links = Links::default();
         let follow = |path: &AbsPath| links.follow(path);
         let context = Context {
@@ -69,35 +70,8 @@ impl Session {
             Input::Command { line, .. } => excluded(rules, line, &context),
             _ => None,
         };
-        (judge(rules, call, &context), excluded)
-    }
-}
-
-/// Where links lead, looked up once for each path: a line may name thousands of files in one directory, and one file
-/// thousands of times.
-#[derive(Default)]
-struct Links(RefCell<HashMap<AbsPath, AbsPath>>);
-
-impl Links {
-    /// Where `path` leads. What cannot be followed stays as it is.
-    fn follow(&self, path: &AbsPath) -> AbsPath {
-        if let Some(known) = self.0.borrow().get(path) {
-            return known.clone();
-        }
-        let real =
-            self.below_real_parent(path).unwrap_or_else(|| real_path(path).unwrap_or_else(|_| path.clone()));
-        self.0.borrow_mut().insert(path.clone(), real.clone());
-        real
-    }
-
-    /// The path below where its directory leads, when it is no link itself.
-    fn below_real_parent(&self, path: &AbsPath) -> Option<AbsPath> {
-        let real = self.follow(&path.parent()?).join(path.file_name()?).ok()?;
-        match std::fs::symlink_metadata(real.as_path()) {
-            Ok(metadata) if metadata.is_symlink() => None,
-            Ok(_) => Some(real),
-            Err(error) => (error.kind() == ErrorKind::NotFound).then_some(real),
-        }
+        let verdict = judge(rules, call, &context);
+        links.were_followed().map(|()| (verdict, excluded))
     }
 }
 

@@ -71,7 +71,9 @@ pub(crate) fn is_protected(path: &AbsPath, folds_case: bool) -> bool {
     };
     let is_any = |name: &[u8], list: &[&str]| list.iter().any(|known| is(name, known));
     let in_directory = names.iter().enumerate().any(|(at, name)| {
-        is_any(name, DIRECTORIES)
+        // As the names of all of them do.
+        name.starts_with(b".")
+            && is_any(name, DIRECTORIES)
             && !(is(name, &".claude") && names.get(at + 1).is_some_and(|n| is(n, &"worktrees")))
     });
     let in_git_settings = names.windows(2).any(|pair| is(pair[0], &".config") && is(pair[1], &"git"));

@@ -25,6 +25,7 @@ pub(super) struct Touch {
 
 impl Touch {
     pub(super) fn new(access: Access, place: Place, text: &str, context: &Context<'_>) -> Self {
+        let place = place.if_short();
         let mut reached = Vec::new();
         if let Place::Paths(paths) | Place::Below { paths, .. } = &place {
             reached.extend(paths.iter().cloned());

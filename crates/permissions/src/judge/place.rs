@@ -1,4 +1,7 @@
 //! Where the words of a command lead: the paths that one word may name.
+//!
+//! No kernel opens a path that is longer than [`AbsPath::LONGEST`], and rules and links would take long to look at. What
+//! names one counts as not known.
 
 use super::Context;
 use crate::program::{Directory, Program};
@@ -23,6 +26,20 @@ pub(super) enum Place {
     Unknown,
 }
 
+impl Place {
+    /// The place, unless a path of it is longer than what is looked at.
+    pub(super) fn if_short(self) -> Self {
+        match &self {
+            Place::Paths(paths) | Place::Wildcard(paths) | Place::Below { paths, .. }
+                if paths.iter().any(AbsPath::is_too_long) =>
+            {
+                Place::Unknown
+            }
+            _ => self,
+        }
+    }
+}
+
 /// Where `word`, or the part `text` of its value, leads when `program` uses it as a path.
 pub(super) fn place_of(word: &Word, text: Option<&str>, program: &Program, context: &Context<'_>) -> Place {
     match (text.or(word.value.as_deref()), home_relative(word)) {
@@ -30,7 +47,7 @@ pub(super) fn place_of(word: &Word, text: Option<&str>, program: &Program, conte
             from_directories(text, &program.directory, context).map_or(Place::Unknown, Place::Paths)
         }
         (None, Some(rest)) => match context.home.map(|home| home.join(rest)) {
-            Some(Ok(path)) => Place::Paths(vec![path]),
+            Some(Ok(path)) if !path.is_too_long() => Place::Paths(vec![path]),
             _ => Place::Unknown,
         },
         (None, None) => wildcard(word, program, context).unwrap_or(Place::Unknown),
@@ -75,24 +92,33 @@ fn from_directories(text: &str, directory: &Directory, context: &Context<'_>) ->
 fn resolve(start: &AbsPath, text: &str, context: &Context<'_>) -> Option<Vec<AbsPath>> {
     /// More steps up than these are looked at by nobody.
     const MOST_STEPS_UP: usize = 64;
-    /// No longer path is opened by any kernel, and its rules would take long to look at.
-    const LONGEST_PATH: usize = 4096;
-    let path = start.join(text).ok().filter(|path| path.as_bytes().len() <= LONGEST_PATH)?;
+    let join = |from: &AbsPath, text: &str| from.join(text).ok().filter(|path| !path.is_too_long());
+    let path = join(start, text)?;
     let steps = text.split('/').filter(|name| *name == "..").count();
     if steps > MOST_STEPS_UP {
         return None;
     }
-    if steps == 0 {
-        return Some(vec![path]);
+    let (mut physical, mut rest) = (start.clone(), text);
+    for _ in 0..steps {
+        let (down, behind) = split_at_step_up(rest)?;
+        let above = (context.follow)(&join(&physical, down)?);
+        physical = above.parent().unwrap_or_else(AbsPath::root);
+        rest = behind;
     }
-    let mut physical = start.clone();
-    for name in text.split('/') {
-        physical = match name {
-            ".." => (context.follow)(&physical).parent().unwrap_or_else(AbsPath::root),
-            name => physical.join(name).ok()?,
-        };
-    }
+    let physical = join(&physical, rest)?;
     Some(if physical == path { vec![path] } else { vec![path, physical] })
+}
+
+/// What stands in front of the first `..`, and behind it. Neither starts with a slash.
+fn split_at_step_up(text: &str) -> Option<(&str, &str)> {
+    let mut at = 0;
+    for name in text.split('/') {
+        if name == ".." {
+            return Some((text[..at].trim_start_matches('/'), text[at + 2..].trim_start_matches('/')));
+        }
+        at += name.len() + 1;
+    }
+    None
 }
 
 fn wildcard(word: &Word, program: &Program, context: &Context<'_>) -> Option<Place> {

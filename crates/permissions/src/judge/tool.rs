@@ -37,6 +37,11 @@ const PERSON: Answer = Answer::Ask(Answerer::Person);
 const ANYONE: Answer = Answer::Ask(Answerer::Anyone);
 
 pub(super) fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) -> Verdict<'a> {
+    if let Input::Read(path) | Input::Edit(path) | Input::Remove(path) = &call.input
+        && path.is_too_long()
+    {
+        return Verdict::new(Answer::Deny, Reason::LongPath, context.mode);
+    }
     let files = Files { rules, context };
     let touch = touch(call, context);
     let hit = |rule: &PermissionRule| hit(rule, call, touch.as_ref(), &files) == Hit::Yes;

@@ -71,6 +71,8 @@ pub enum Reason<'a> {
     Unreadable(shell::Reason),
     /// The line is longer than what is allowed without asking.
     TooLong,
+    /// Its path is longer than what any kernel opens.
+    LongPath,
     /// What the line runs could not be told.
     Uncertain(program::Reason),
     /// Where a file lies is only known once the line runs.
@@ -199,6 +201,7 @@ impl fmt::Display for Reason<'_> {
             Reason::Harmless => f.write_str("the tool needs no permission"),
             Reason::Unreadable(why) => write!(f, "the line could not be read in full: {why}"),
             Reason::TooLong => f.write_str("the line is too long to go through without asking"),
+            Reason::LongPath => f.write_str("its path is longer than what any system opens"),
             Reason::Uncertain(why) => why.fmt(f),
             Reason::UnknownPath => f.write_str("which file it is about is only known once it runs"),
             Reason::Indirect(what) => {

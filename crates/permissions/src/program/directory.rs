@@ -17,11 +17,9 @@ pub enum Directory {
     Unknown,
 }
 
-/// The longest path that the kernel takes.
-const LONGEST: usize = 4096;
-
 impl Directory {
-    /// More possible directories than these are as good as unknown.
+    /// More possible directories than these are as good as unknown; so are those whose paths have more names together
+    /// than any that people make, or more bytes than a path can have.
     pub const MOST: usize = 8;
 
     /// Certainly that one.
@@ -40,7 +38,7 @@ impl Directory {
     /// Where an absolute or relative path leads from here.
     pub(super) fn join(&self, path: &str) -> Self {
         match (AbsPath::new(path), self.known()) {
-            (Ok(absolute), _) => Directory::of(&absolute),
+            (Ok(absolute), _) => Self::collect(std::iter::once(Some(absolute))),
             (Err(_), Some(from)) => Self::collect(from.iter().map(|from| from.join(path).ok())),
             (Err(_), None) => Directory::Unknown,
         }
@@ -63,12 +61,17 @@ impl Directory {
     pub(super) fn collect(paths: impl Iterator<Item = Option<AbsPath>>) -> Self {
         let paths: Option<BTreeSet<_>> = paths.collect();
         match paths {
-            Some(paths)
-                if paths.len() <= Self::MOST && paths.iter().all(|p| p.as_bytes().len() < LONGEST) =>
-            {
+            Some(paths) if paths.len() <= Self::MOST && are_short(&paths) => {
                 Directory::Among(paths.into_iter().collect())
             }
             _ => Directory::Unknown,
         }
     }
+}
+
+/// Whether a command that runs in these directories can be judged for each of them.
+fn are_short(paths: &BTreeSet<AbsPath>) -> bool {
+    const MOST_NAMES: usize = 256;
+    let bytes: usize = paths.iter().map(|path| path.as_bytes().len()).sum();
+    bytes <= AbsPath::LONGEST && paths.iter().flat_map(AbsPath::components).count() <= MOST_NAMES
 }

@@ -1,7 +1,9 @@
 //! Long, deep and strange lines: an answer within a bounded time, and never a looser one.
 
-use crate::fixture::Session;
-use palisade_permissions::Mode;
+use crate::fixture::{Session, follow, path, said};
+use palisade_permissions::{Call, Input, Mode};
+use palisade_policy::AbsPath;
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// Far more than any of these takes on a busy machine, and far less than a quadratic one would.
@@ -58,6 +60,103 @@ fn hostile_lines_are_judged_in_time() {
     }
 }
 
+/// Lines of about `n` bytes that name long paths, or many in long directories.
+fn long_paths(n: usize) -> Vec<String> {
+    let (deep, many) = ("a/".repeat(n / 2), "x ".repeat(n / 2));
+    let words = ["~/", "$HOME/", "\"${HOME}\"/", "", "/", "../", "*/", "~/a:~/"];
+    let mut lines = Vec::new();
+    for word in words {
+        let verbs = [
+            "cat",
+            "rm",
+            "rm -rf",
+            "rmdir -p",
+            "touch",
+            "mv x",
+            "cp --parents x",
+            "ls >",
+            "sort <",
+            "sed -i p",
+        ];
+        lines.extend(verbs.map(|verb| format!("{verb} {word}{deep}")));
+        lines.extend(
+            ["cd", "find", "xargs cat", "dd of=x", "git show", "grep -r x", "env tee"]
+                .map(|verb| format!("{verb} {word}{deep}; ls")),
+        );
+        lines.push(format!("cat {word}{}", "a/../".repeat(n / 5)));
+        lines.push(format!("rm {word}{}", "./".repeat(n / 2)));
+        for verb in ["cat", "rm -rf", "touch", "cp -r", "rm -rf l/"] {
+            lines.push(format!("cd {word}{}; {verb} {many}", "d/".repeat(n.min(4_000) / 2)));
+        }
+    }
+    lines.push(format!("cat {}", "~/a:".repeat(n / 4)));
+    lines.push(format!(
+        "{}cat {many}",
+        (0..7).map(|at| format!("cd /{at}/{};", "d/".repeat(100))).collect::<String>()
+    ));
+    lines
+}
+
+/// The work of following links is counted, since each step of it is a question to the kernel.
+#[test]
+fn links_are_asked_about_in_proportion_to_the_line() {
+    for mode in [Mode::Default, Mode::AcceptEdits] {
+        let session = Session::new().deny(&["Bash(rm z)", "Read(**/.env)", "Edit(src/**)"]).mode(mode);
+        for line in long_paths(10_000) {
+            let asked = RefCell::new(Vec::new());
+            let counting = |path: &AbsPath| {
+                asked.borrow_mut().push(path.as_bytes().len());
+                follow(path)
+            };
+            session.judge_where(&counting, &Call::command(&line), said);
+            let (longest, bytes) =
+                asked.borrow().iter().fold((0, 0), |(most, sum), length| (most.max(*length), sum + *length));
+            assert!(longest <= AbsPath::LONGEST, "{longest} in {line:.40}");
+            // A few questions for each word, in one of a few directories of a few hundred bytes.
+            assert!(bytes < 20_000 * line.len(), "{bytes} for {} in {line:.40}", line.len());
+        }
+    }
+}
+
+/// Time for a line that is four times as long is not sixteen times the time. That the machine is busy now and then
+/// makes a line slower, never faster, so one quiet moment is enough.
+#[test]
+fn time_grows_as_the_line_does() {
+    let session = Session::new().deny(&["Bash(rm z)", "Read(.env)"]);
+    let time = |line: &String| {
+        let start = Instant::now();
+        session.says(line);
+        start.elapsed()
+    };
+    for (short, long) in long_paths(2_000).iter().zip(&long_paths(8_000)) {
+        let is_linear = || {
+            let (short, long) = (time(short), time(long));
+            long < short * 8 + Duration::from_millis(5)
+        };
+        assert!((0..10).any(|_| is_linear()), "{long:.40}");
+    }
+}
+
+/// No tool opens such a path, so nothing is lost with it, and no rule about it is passed over.
+#[test]
+fn a_path_that_nothing_opens_is_refused_to_every_tool() {
+    for length in [AbsPath::LONGEST, AbsPath::LONGEST + 1, 1_000_000] {
+        let path = path(&format!("/w/proj/{}", "a".repeat(length - 8)));
+        for (input, expected) in [
+            (Input::Read(path.clone()), "allow"),
+            (Input::Edit(path.clone()), "ask"),
+            (Input::Remove(path.clone()), "ask"),
+        ] {
+            let expected = if length > AbsPath::LONGEST { "deny" } else { expected };
+            let call = Call { tool: "T".into(), input, fields: Vec::new() };
+            assert_eq!(Session::new().judge(&call, said), expected, "{length}");
+            if expected == "deny" {
+                assert_eq!(Session::new().mode(Mode::BypassPermissions).judge(&call, said), "deny");
+            }
+        }
+    }
+}
+
 #[test]
 fn no_limit_makes_a_question_of_a_denial() {
     let line = format!("{}git push {}--force", "env ".repeat(9_000), "a ".repeat(100));
@@ -99,7 +198,6 @@ fn what_is_not_read_is_never_allowed_by_a_rule() {
 
 #[test]
 fn where_case_makes_no_difference_it_hides_nothing() {
-    use crate::fixture::path;
     use palisade_permissions::{List, PermissionRule, Rule, RuleAnchor};
     use palisade_policy::Origin;
     let anchor = RuleAnchor {

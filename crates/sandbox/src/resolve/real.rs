@@ -29,8 +29,11 @@ pub(crate) struct Real {
 
 impl Real {
     /// Follows `path`, as far as this user can. A link loop and the like are errors: what cannot be looked at cannot
-    /// be confined.
+    /// be confined. So is a path that is longer than what the kernel takes.
     pub(crate) fn of(path: &AbsPath) -> Result<Self, Error> {
+        if path.is_too_long() {
+            return Err(Error::Path { path: path.clone(), error: nix::errno::Errno::ENAMETOOLONG.into() });
+        }
         Self::follow(path, MOST_LINKS)
     }
 
@@ -196,7 +199,7 @@ mod tests {
         assert_eq!((missing.path, missing.node), (at("real/a/b"), None));
         assert_eq!(missing.first_missing, Some(at("real/a")));
         assert_eq!(Real::of(&at("real/f/below")).expect("may be missing").first_missing, None);
-        assert!(Real::of(&at("loop")).is_err());
+        assert!(Real::of(&at("loop")).is_err() && Real::of(&at(&"a/".repeat(40_000))).is_err());
         assert_eq!(Real::of(&at("dangling")).expect("may be missing").first_missing, Some(at("gone")));
         assert_eq!(Real::of(&at("dangling/x")).expect("may be missing").path, at("gone/x"));
     }

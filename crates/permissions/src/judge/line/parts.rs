@@ -31,8 +31,8 @@ impl<'a> Lines<'a, '_> {
         let whole = self.reading.reason().map(Reason::Unreadable).or(self.long.then_some(Reason::TooLong));
         let may_write =
             || self.changes_files() || (0..self.programs.list.len()).any(|at| !self.may_only_read(at));
-        let plan = (self.context.mode == Mode::Plan && may_write()).then_some(Reason::Plan);
-        let (about, reason) = match (whole.or(plan), failed) {
+        let plan = || (self.context.mode == Mode::Plan && may_write()).then_some(Reason::Plan);
+        let (about, reason) = match (whole.or_else(plan), failed) {
             (Some(reason), _) => (None, reason),
             (None, Some((text, reason))) => (Some(text), reason),
             (None, None) => return verdict,
