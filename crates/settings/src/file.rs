@@ -46,8 +46,7 @@ pub(crate) fn read(path: &AbsPath) -> Result<Option<Vec<u8>>, Error> {
     read_opened(&name, file).map(Some)
 }
 
-/// The names of the settings files in `directory`, in the order of their bytes: those that end with `.json` and are not
-/// hidden. None where there is no such directory.
+/// The names in `directory`, in the order of their bytes. None where there is no such directory.
 pub(crate) fn names(directory: &AbsPath) -> Result<Vec<Vec<u8>>, Error> {
     let name: Arc<str> = directory.to_string().into();
     let entries = match std::fs::read_dir(directory.as_path()) {
@@ -63,13 +62,20 @@ pub(crate) fn names(directory: &AbsPath) -> Result<Vec<Vec<u8>>, Error> {
     let mut names = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|error| unreadable(&name, error))?;
-        let bytes = entry.file_name().as_encoded_bytes().to_vec();
-        if bytes.ends_with(b".json") && !bytes.starts_with(b".") {
-            names.push(bytes);
-        }
+        names.push(entry.file_name().as_encoded_bytes().to_vec());
     }
     names.sort();
     Ok(names)
+}
+
+/// What is in the way of `directory`, which holds settings files: it, or the last thing on the way to it that is there,
+/// is no directory. What stands in for a missing one while a command runs is in nobody's way.
+pub(crate) fn in_the_way(directory: &AbsPath) -> Option<(AbsPath, &'static str)> {
+    let found = |path: AbsPath| Some((std::fs::metadata(path.as_path()).ok()?, path));
+    let (metadata, path) = directory.ancestors().find_map(found)?;
+    let is_empty = metadata.is_file() && metadata.len() == 0 && metadata.permissions().readonly();
+    let stands_in = is_empty || (is_stand_in(&metadata) && !is_link(&path));
+    (!metadata.is_dir() && !stands_in).then(|| (path, kind(metadata.file_type())))
 }
 
 fn open(path: &AbsPath) -> io::Result<File> {
@@ -107,6 +113,8 @@ fn is_stand_in(metadata: &Metadata) -> bool {
 fn kind(file_type: FileType) -> &'static str {
     if file_type.is_dir() {
         "a directory"
+    } else if file_type.is_file() {
+        "a file"
     } else if file_type.is_fifo() {
         "a pipe"
     } else if file_type.is_socket() {

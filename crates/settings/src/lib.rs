@@ -27,6 +27,9 @@
 //! | project | `settings.json` of the same | the project root | the project root |
 //! | user | `settings.json` of `~/.palisade`, `~/.cogitator`, `~/.claude` (or `$CLAUDE_CONFIG_DIR`) | the file's directory | the file's directory |
 //!
+//! A name in an administrator's directories that only looks like one of these is warned of, and so is whatever stands
+//! where a directory of a user's or a project's should be.
+//!
 //! Other paths of rules (`x`, `./x`) start at the working directory whatever the file, and so do the extra directories of
 //! a user's file. All other keys are Claude Code's own and are left alone. The local file is looked for in the project
 //! root only; Claude Code looks at the root of the repository, too.
@@ -87,6 +90,7 @@ mod owner;
 #[cfg(test)]
 #[path = "../../policy/tests/spec/page.rs"]
 mod page;
+mod passed_over;
 mod places;
 mod read;
 mod schema;

@@ -3,9 +3,12 @@
 
 use crate::dropped::Dropped;
 use crate::lock::tighten;
+use crate::places::ManagedFiles;
 use crate::section::Source;
 use crate::way::Way;
-use crate::{Error, Findings, Flags, MAX_BYTES, Options, Place, Places, Position, Warning, file};
+use crate::{
+    Error, Findings, Flags, MAX_BYTES, Options, Place, Places, Position, Warning, WarningKind, file,
+};
 use palisade_permissions::RuleSet;
 use palisade_policy::{AbsPath, Anchor, Layer, Policy};
 use std::sync::Arc;
@@ -99,7 +102,11 @@ impl<'a> Reading<'a> {
 
     fn layers(&mut self, extras: &[Extra], flags: &Flags) -> Result<Layers, Error> {
         let mut layers = Vec::new();
-        for path in self.places.managed.files()? {
+        let ManagedFiles { files, passed_over } = self.places.managed.files()?;
+        self.findings
+            .warnings
+            .extend(passed_over.iter().map(|path| Warning::of_file(path, WarningKind::PassedOver)));
+        for path in files {
             layers.push((Layer::Managed, self.if_there(Layer::Managed, &path)?));
         }
         let places = self.places;
@@ -117,8 +124,23 @@ impl<'a> Reading<'a> {
     fn if_there(&mut self, layer: Layer, path: &AbsPath) -> Result<Options, Error> {
         Ok(match file::read(path)? {
             Some(bytes) => self.bytes(self.places.source(layer, path), bytes),
-            None => Options::default(),
+            None => {
+                self.look_for_directory(path);
+                Options::default()
+            }
         })
+    }
+
+    /// Warns where a missing file could not be there.
+    fn look_for_directory(&mut self, file: &AbsPath) {
+        let in_the_way = file.parent().and_then(|directory| file::in_the_way(&directory));
+        if let Some((path, kind)) = in_the_way {
+            let warning = Warning::of_file(&path, WarningKind::NoDirectory { kind });
+            // Several files would be in one directory.
+            if !self.findings.warnings.contains(&warning) {
+                self.findings.warnings.push(warning);
+            }
+        }
     }
 
     fn extra(&mut self, extra: &Extra) -> Result<Options, Error> {

@@ -2,6 +2,7 @@
 //! and what it says, is for other modules; only the administrator's directories are looked into, and this process's variables and user where that is asked for.
 
 use crate::owner::Owners;
+use crate::passed_over::{is_like_drop_in, is_like_main};
 use crate::section::Source;
 use crate::{Error, file};
 use palisade_permissions::RuleAnchor;
@@ -76,24 +77,54 @@ impl ManagedPlaces {
 
     /// Every file that may be there, highest first: in one directory a later drop-in stands above an earlier one and
     /// all of them above the main file. Fails where others than the owner could change what is there.
-    pub(crate) fn files(&self) -> Result<Vec<AbsPath>, Error> {
+    pub(crate) fn files(&self) -> Result<ManagedFiles, Error> {
         let owners = Owners::new(self.owner);
-        let mut files = Vec::new();
+        let mut found = ManagedFiles::default();
         for directory in &self.directories {
             let drop_ins = below(directory, DROP_INS);
             owners.check(&drop_ins)?;
-            for name in file::names(&drop_ins)?.iter().rev() {
-                files.extend(drop_ins.join(name));
-            }
-            files.push(below(directory, MANAGED));
+            found.add_drop_ins(&drop_ins)?;
+            found.files.push(below(directory, MANAGED));
+            found.look_beside_main(directory);
         }
-        files.iter().try_for_each(|file| owners.check(file))?;
-        Ok(files)
+        found.files.iter().try_for_each(|file| owners.check(file))?;
+        Ok(found)
     }
 
     /// Fails where others than the owner could change the file at `path`.
     pub(crate) fn check_owners(&self, path: &AbsPath) -> Result<(), Error> {
         Owners::new(self.owner).check(path)
+    }
+}
+
+/// What there is in an administrator's directories.
+#[derive(Debug, Default)]
+pub(crate) struct ManagedFiles {
+    /// The files that may be there, highest first.
+    pub(crate) files: Vec<AbsPath>,
+    /// What is there under a name that only looks like a settings file's.
+    pub(crate) passed_over: Vec<AbsPath>,
+}
+
+impl ManagedFiles {
+    fn add_drop_ins(&mut self, directory: &AbsPath) -> Result<(), Error> {
+        for name in file::names(directory)?.iter().rev() {
+            let is_read = name.ends_with(b".json") && !name.starts_with(b".");
+            if is_read {
+                self.files.extend(directory.join(name));
+            } else if is_like_drop_in(name) {
+                self.passed_over.extend(directory.join(name));
+            }
+        }
+        Ok(())
+    }
+
+    /// A directory that cannot be listed is no obstacle: its files may be read all the same.
+    fn look_beside_main(&mut self, directory: &AbsPath) {
+        let names = file::names(directory).unwrap_or_default();
+        let is_known = |name: &Vec<u8>| [MANAGED, DROP_INS].iter().any(|known| known.as_bytes() == name);
+        let like_main = names.iter().filter(|name| !is_known(name) && is_like_main(name));
+        self.passed_over.extend(like_main.flat_map(|name| directory.join(name)));
     }
 }
 

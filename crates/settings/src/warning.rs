@@ -1,6 +1,6 @@
 //! What is odd about settings, but loosens nothing: it is left out, and said so. Also all that one look finds.
 
-use crate::{Error, Place};
+use crate::{Error, Place, Position};
 use palisade_permissions::Mode;
 use palisade_policy::{AbsPath, Layer};
 use std::fmt;
@@ -108,6 +108,13 @@ pub enum WarningKind {
         /// Of what.
         what: &'static str,
     },
+    /// Something in an administrator's directory that is not read, but has a name much like those that are.
+    PassedOver,
+    /// Something where a directory of settings files should be.
+    NoDirectory {
+        /// What it is.
+        kind: &'static str,
+    },
     /// A switch that counts and changes nothing on this platform.
     NoEffect {
         /// Why.
@@ -124,9 +131,24 @@ pub enum WarningKind {
     },
 }
 
-/// `FILE:LINE:COLUMN: KEY: …`, on one line.
+impl Warning {
+    /// About a file as a whole, whatever is in it.
+    pub(crate) fn of_file(path: &AbsPath, kind: WarningKind) -> Self {
+        let place = Place { file: path.to_string().into(), position: Position::START };
+        Warning { place, key: "settings".into(), kind }
+    }
+
+    fn is_of_file(&self) -> bool {
+        matches!(self.kind, WarningKind::PassedOver | WarningKind::NoDirectory { .. })
+    }
+}
+
+/// `FILE:LINE:COLUMN: KEY: …`, or `FILE: …`, on one line.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_of_file() {
+            return write!(f, "{}: {}", self.place.file, self.kind);
+        }
         write!(f, "{}: {}: {}", self.place, self.key, self.kind)
     }
 }
@@ -161,6 +183,12 @@ impl fmt::Display for WarningKind {
             }
             WarningKind::NothingThere { path } => write!(f, "denies nothing now: {path} does not exist"),
             WarningKind::More { count, what } => write!(f, "and {count} more {what} from here on"),
+            WarningKind::PassedOver => {
+                f.write_str("is NOT READ: an administrator's settings are in managed-settings.json, and in managed-settings.d in files whose names end with .json and do not start with a dot; rename it, also where it is not to count (x.json.off)")
+            }
+            WarningKind::NoDirectory { kind } => {
+                write!(f, "is {kind}, where a directory with settings is expected, so no settings are read from there")
+            }
             WarningKind::NoEffect { why } => write!(f, "has no effect: {why}"),
             WarningKind::Mask => f.write_str("\"mask\" is taken for \"deny\": masking would need to look inside TLS"),
             WarningKind::EverySocket => {

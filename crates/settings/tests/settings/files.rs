@@ -91,11 +91,32 @@ fn links_to_settings_are_followed_and_keep_the_place_of_the_link() {
     assert_snapshot!(fixture.print(), @r#"deny read /project/x  <- project: sandbox.filesystem.denyRead "x" in /project/.palisade/settings.json:1"#);
 }
 
+/// Several files would be in one directory; it is told once.
 #[test]
-fn no_directory_no_settings() {
-    let fixture = Fixture::new();
+fn what_is_in_the_place_of_a_directory_is_told() {
+    let mut fixture = Fixture::new();
     fixture.write("/project/.claude", "a file");
+    mkfifo(&fixture.path("/project/.cogitator"), Mode::S_IRWXU).expect("a pipe");
+    symlink("/dev/null", fixture.path("/home/.palisade")).expect("a link");
     symlink(fixture.path("/cwd"), fixture.path("/project/.palisade")).expect("a link");
+    fixture.places.config_dir = palisade_policy::AbsPath::new("/dev/zero/claude").ok();
+    assert_snapshot!(fixture.print(), @"
+    warning: /project/.cogitator: is a pipe, where a directory with settings is expected, so no settings are read from there
+    warning: /project/.claude: is a file, where a directory with settings is expected, so no settings are read from there
+    warning: /home/.palisade: is a device, where a directory with settings is expected, so no settings are read from there
+    warning: /dev/zero: is a device, where a directory with settings is expected, so no settings are read from there
+    ");
+}
+
+/// What stands in for a missing directory while a sandboxed command runs.
+#[test]
+fn what_stands_in_for_a_directory_is_not_told() {
+    let fixture = Fixture::new();
+    let _listener = UnixListener::bind(fixture.path("/project/.claude")).expect("a socket");
+    std::fs::write(fixture.path("/home/.claude"), "").expect("a new file");
+    for (path, mode) in [("/project/.claude", 0), ("/home/.claude", 0o444)] {
+        std::fs::set_permissions(fixture.path(path), PermissionsExt::from_mode(mode)).expect("a new mode");
+    }
     assert_snapshot!(fixture.print(), @"");
 }
 

@@ -31,7 +31,7 @@ fn stand_above_every_other_layer() {
 }
 
 /// A later name replaces switches of an earlier one and of the main file; lists are joined. Hidden files and other
-/// endings are not read.
+/// endings are not read (which is said where somebody may think otherwise).
 #[test]
 fn drop_ins_in_the_order_of_their_names() {
     assert_snapshot!(merged(&[
@@ -48,7 +48,27 @@ fn drop_ins_in_the_order_of_their_names() {
     allow host main.test  <- managed: sandbox.network.allowedDomains "main.test" in /etc/claude-code/managed-settings.d/9.json:1
     allow host second.test  <- managed: sandbox.network.allowedDomains "second.test" in /etc/claude-code/managed-settings.d/20-second.json:1
     allow host first.test  <- managed: sandbox.network.allowedDomains "first.test" in /etc/claude-code/managed-settings.d/10-first.json:1
+    warning: /etc/claude-code/managed-settings.d/.hidden.json: is NOT READ: an administrator's settings are in managed-settings.json, and in managed-settings.d in files whose names end with .json and do not start with a dot; rename it, also where it is not to count (x.json.off)
     "#);
+}
+
+/// Its author counts on it.
+#[test]
+fn what_only_looks_like_one_of_them_is_told() {
+    let fixture = with(&[
+        ("/etc/palisade/managed-settings.d/A.JSON", "{}"),
+        ("/etc/palisade/managed-settings.d/.a.json", "{}"),
+        ("/etc/palisade/managed-settings.d/a.json5", "{}"),
+        ("/etc/palisade/managed-settings.d/a.json.bak", "{}"),
+        ("/etc/palisade/managed_settings.json", "{}"),
+        ("/etc/palisade/managed-mcp.json", "{}"),
+    ]);
+    assert_snapshot!(fixture.print(), @"
+    warning: /etc/palisade/managed-settings.d/a.json5: is NOT READ: an administrator's settings are in managed-settings.json, and in managed-settings.d in files whose names end with .json and do not start with a dot; rename it, also where it is not to count (x.json.off)
+    warning: /etc/palisade/managed-settings.d/A.JSON: is NOT READ: an administrator's settings are in managed-settings.json, and in managed-settings.d in files whose names end with .json and do not start with a dot; rename it, also where it is not to count (x.json.off)
+    warning: /etc/palisade/managed-settings.d/.a.json: is NOT READ: an administrator's settings are in managed-settings.json, and in managed-settings.d in files whose names end with .json and do not start with a dot; rename it, also where it is not to count (x.json.off)
+    warning: /etc/palisade/managed_settings.json: is NOT READ: an administrator's settings are in managed-settings.json, and in managed-settings.d in files whose names end with .json and do not start with a dot; rename it, also where it is not to count (x.json.off)
+    ");
 }
 
 #[test]
