@@ -31,6 +31,8 @@ mod excluded;
 mod files;
 mod indirect;
 mod line;
+mod naming;
+mod opened;
 mod place;
 mod remedy;
 mod spelling;

@@ -14,7 +14,9 @@
 //! missing.
 
 mod behind;
+pub(crate) mod builtin;
 mod change;
+mod codes;
 mod directory;
 mod launchers;
 mod options;

@@ -9,14 +9,15 @@
 
 mod find;
 mod git;
+mod ps;
 mod sed;
 mod table;
 
 pub(crate) use sed::scan;
 
 use crate::program::keeps_first;
-use crate::shell::Word;
-use table::{Kind, Tool};
+use crate::shell::{Word, stores_count};
+use table::{Kind, Spelling, Tool};
 
 /// What a command that only reads gets to see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,8 +28,10 @@ pub(crate) struct Reads {
     pub(crate) here: bool,
     /// Whether a git directory decides what it does, so that it must be the one of the working directory.
     pub(crate) git: bool,
-    /// Whether it looks at no file: what is handed to it on top is text.
+    /// Whether it looks at no file and has no option that does more than print: what is handed to it on top is text.
     pub(crate) only_text: bool,
+    /// Whether it takes so many files and writes into another one.
+    pub(crate) is_counted: bool,
 }
 
 /// What a command reads, when that is all it does. `words` are the program and its arguments, `name` is its
@@ -43,9 +46,12 @@ pub(crate) fn reads(words: &[Word], name: &str) -> Option<Reads> {
         "find" => find::reads(words),
         "sed" => sed::reads(words),
         "docker" if !table::is_version_probe(name, words) => reads_docker(words),
-        "ps" if shows_environments(words) => None,
-        "jq" if words.iter().skip(1).any(asks_for_environment) => None,
-        _ if table::is_version_probe(name, words) => Some(Reads { only_text: true, ..Reads::default() }),
+        "ps" => ps::reads(words),
+        "jq" if words.iter().skip(1).any(|word| asks_for_environment(word) || loads_module(word)) => None,
+        "printf" if !has_plain_format(words) => None,
+        "man" if words.iter().skip(1).any(|word| text_of(word).contains('/')) => None,
+        "strings" if words.iter().skip(1).any(|word| text_of(word).starts_with('@')) => None,
+        _ if table::is_version_probe(name, words) => Some(Reads::default()),
         _ => table::find(name).and_then(|tool| tool.reads(words)),
     }
 }
@@ -70,27 +76,22 @@ fn reads_docker(words: &[Word]) -> Option<Reads> {
             .iter()
             .any(|o| word.starts_with(o))
     };
-    (known && !rest.iter().any(chooses)).then(|| Reads { only_text: true, ..Reads::default() })
+    (known && !rest.iter().any(chooses)).then(Reads::default)
 }
 
-/// `ps e`, `ps auxe`, `ps -E`: the variables of other programs, and so what is secret in them.
-fn shows_environments(words: &[Word]) -> bool {
-    let values = || words.iter().skip(1).map(|word| word.value.as_deref().unwrap_or_default());
-    // What follows an option with a value is that value.
-    let is_value = |before: &str| {
-        before.starts_with('-') && before.ends_with(['o', 'O', 'C', 'p', 'u', 'U', 't', 'g', 'G', 's', 'q'])
-    };
-    let is_letters = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let behind = std::iter::once("").chain(values());
-    values().zip(behind).any(|(word, before)| {
-        let shows = is_letters(word) && word.contains('e') && !is_value(before);
-        shows || (word.starts_with('-') && !word.starts_with("--") && word.contains('E'))
-    })
+/// Whether the format of a `printf` is certain and has no `%n`, which sets a variable.
+fn has_plain_format(words: &[Word]) -> bool {
+    let dashes = usize::from(words.get(1).is_some_and(|word| word.value.as_deref() == Some("--")));
+    words.get(1 + dashes).is_none_or(|word| word.value.as_deref().is_some_and(|format| !stores_count(format)))
+}
+
+fn text_of(word: &Word) -> &str {
+    word.value.as_deref().unwrap_or(&word.raw)
 }
 
 /// `jq -n env`, `jq '$ENV.TOKEN'`: the variables of the session, and so what is secret in them. `.env` is a key.
 fn asks_for_environment(word: &Word) -> bool {
-    let text = word.value.as_deref().unwrap_or(&word.raw);
+    let text = text_of(word);
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices("env").any(|(at, name)| {
         let before = text[..at].chars().next_back();
@@ -99,23 +100,38 @@ fn asks_for_environment(word: &Word) -> bool {
     }) || text.contains("$ENV")
 }
 
+/// `jq 'import "x" as $y {search: "/"}; …'`, `include "x";`, `"x" | modulemeta`: what stands in another file.
+pub(crate) fn loads_module(word: &Word) -> bool {
+    let text = text_of(word);
+    let names = |keyword: &str| {
+        text.match_indices(keyword).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let is_key =
+                before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '"' | '$' | '-'));
+            !is_key && text[at + keyword.len()..].trim_start().starts_with(['"', '#', '\\'])
+        })
+    };
+    names("import") || names("include") || text.contains("modulemeta")
+}
+
 impl Tool {
     fn reads(&self, words: &[Word]) -> Option<Reads> {
         let operands = self.operands(words)?;
         match self.kind {
             Kind::Bare if !operands.is_empty() => return None,
-            Kind::Bare | Kind::Text => return Some(Reads { only_text: true, ..Reads::default() }),
+            Kind::Bare | Kind::Text => return Some(Reads { only_text: self.any_words, ..Reads::default() }),
             Kind::AtMost(most) if operands.len() > most => return None,
             Kind::Format => {
                 let is_format =
                     |at: &usize| words[*at].value.as_deref().is_some_and(|word| word.starts_with('+'));
-                return operands.iter().all(is_format).then(|| Reads { only_text: true, ..Reads::default() });
+                return operands.iter().all(is_format).then(Reads::default);
             }
             _ => {}
         }
         let skipped = usize::from(self.kind == Kind::PatternThenFiles && !self.has_pattern_option(words));
         let files: Vec<usize> = operands.into_iter().skip(skipped).collect();
-        Some(Reads { here: files.is_empty() && self.here, files, ..Reads::default() })
+        let is_counted = matches!(self.kind, Kind::AtMost(_));
+        Some(Reads { here: files.is_empty() && self.here, files, is_counted, ..Reads::default() })
     }
 
     /// The indices of the words that are no options; `None` when some word is not certain or some option does
@@ -164,6 +180,12 @@ impl Tool {
 
     /// How many of the next words `option` takes as its values; `None` when it does more than read.
     fn taken(&self, option: &str) -> Option<usize> {
+        match self.spelling {
+            Spelling::Letters => {}
+            Spelling::Words(words) => return taken_by_word(words, option),
+            Spelling::ValuesApart if option.starts_with("--") => {}
+            Spelling::ValuesApart => return self.taken_apart(option),
+        }
         if self.is_bad(option) {
             return None;
         }
@@ -176,6 +198,17 @@ impl Tool {
         let takes_value = |(_, letter): &(usize, char)| self.values.contains(*letter);
         let value = option.char_indices().skip(1).find(takes_value);
         Some(usize::from(value.is_some_and(|(at, letter)| at + letter.len_utf8() == option.len())))
+    }
+
+    /// Letters that take the next word, wherever they stand: one of them at most, at the end or in front of its number.
+    fn taken_apart(&self, option: &str) -> Option<usize> {
+        let letters = &option[1..];
+        let is_bad = |letter: char| self.bad.iter().any(|bad| bad.len() == 1 && bad.starts_with(letter));
+        let Some((_, rest)) = letters.split_once(|letter| self.values.contains(letter)) else {
+            return (!letters.contains(is_bad)).then_some(0);
+        };
+        let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());
+        (is_number && !letters.contains(is_bad)).then(|| usize::from(rest.is_empty()))
     }
 
     /// Whether an option is one of those that do more than read. Long ones may be abbreviated, short ones
@@ -203,6 +236,17 @@ impl Tool {
                 .is_some_and(|at| letters[at..].starts_with('e'))
         })
     }
+}
+
+/// How many words an option takes that is a word, or a letter with its number: `-ps`, `-l 5`, `-l5`.
+fn taken_by_word(words: &[(&str, usize)], option: &str) -> Option<usize> {
+    let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'));
+    let known = |(word, taken): &(&str, usize)| match option.strip_prefix(word)? {
+        "" => Some(*taken),
+        number if *taken == 1 && word.len() == 2 && is_number(number) => Some(0),
+        _ => None,
+    };
+    words.iter().find_map(known)
 }
 
 /// Whether the long option `long`, with or without a value, is one of `names` or an abbreviation of one.

@@ -39,6 +39,8 @@ pub use reading::{
 };
 pub use reason::Reason;
 
+pub(crate) use data::stores_count;
+
 use reader::Reader;
 
 /// The most bytes of a line that is read.

@@ -6,6 +6,7 @@
 //! seen; that is what the sandbox is for.
 
 use super::Context;
+use super::opened::opened;
 use super::place::{Place, is_home_spelled, place_of};
 use crate::program::{Operands, Program, keeps_first};
 use crate::read_only;
@@ -220,6 +221,7 @@ pub(super) fn touches(program: &Program, reads: bool, context: &Context<'_>) -> 
     if let Some((_, options)) = OUTPUTS.iter().find(|(known, _)| *known == name) {
         add_outputs(options, program, context, &mut found);
     }
+    found.extend(opened(program, reads, context));
     found
 }
 
@@ -462,5 +464,6 @@ fn edits_of_sed(program: &Program, context: &Context<'_>) -> Option<Vec<Touch>> 
         let word = &program.words[at];
         Touch::new(Access::Write, place_of(word, None, program, context), &word.raw, context)
     };
-    (script.in_place && !script.files.is_empty()).then(|| script.files.into_iter().map(touch).collect())
+    let only_edits = script.in_place && script.only_edits();
+    (only_edits && !script.files.is_empty()).then(|| script.files.into_iter().map(touch).collect())
 }

@@ -1,9 +1,10 @@
 //! Commands that may change which program runs, or run code that the line does not show. Inside the sandbox,
 //! too, they need the approval that they would need outside of it.
 
-use crate::program::{Program, Programs, Reason};
+use super::naming::sets;
+use crate::program::{Program, Programs, Reason, builtin};
 use crate::shell::Word;
-use crate::variables::is_special;
+use crate::variables::{is_safe, is_special};
 
 /// What about a line keeps it from running without approval inside the sandbox; `None` when nothing does.
 pub(super) fn indirect(programs: &Programs) -> Option<&'static str> {
@@ -19,8 +20,16 @@ pub(super) fn rebinds(program: &Program) -> bool {
     match program.name.as_deref() {
         Some("alias") => words.iter().any(|word| word.value.as_deref().is_none_or(|v| v.contains('='))),
         Some("hash") => words.iter().any(|word| word.value.is_none() || option_has(word, 'p')),
-        _ => false,
+        _ => sets(program, false, |name| {
+            name.starts_with("BASH_") && name != "BASH_REMATCH" || matches!(name, "ENV" | "PS0" | "PS4")
+        }),
     }
+}
+
+/// Whether a builtin sets or unsets a variable of the shell, or one that programs know, so that what runs later may be
+/// another program than it is called.
+pub(super) fn sets_special(program: &Program) -> bool {
+    sets(program, true, |name| is_special(name) && !is_safe(name))
 }
 
 fn said(reason: Reason) -> &'static str {
@@ -58,19 +67,8 @@ fn of_program(program: &Program) -> Option<&'static str> {
         "shopt" => Some("shopt"),
         "bind" | "complete" | "compgen" | "compopt" => Some("a hook of the shell"),
         "declare" | "typeset" | "local" if declares_export(words) => Some("declare -x"),
-        "declare" | "typeset" | "local" | "read" | "getopts" | "unset" if names_special(words) => {
-            Some("a variable of the shell")
-        }
-        "printf"
-            if words
-                .first()
-                .is_some_and(|word| word.value.as_deref().is_none_or(|v| v.starts_with("-v"))) =>
-        {
-            names_special(words).then_some("a variable of the shell")
-        }
-        "mapfile" | "readarray" if words.iter().any(|word| starts(word, "-C")) || names_special(words) => {
-            Some("a variable of the shell")
-        }
+        "mapfile" | "readarray" if has_callback(program) => Some("a hook of the shell"),
+        _ if sets_special(program) => Some("a variable of the shell"),
         "hash" if words.iter().any(|word| option_has(word, 'p')) => Some("hash -p"),
         "set" if sets_options(words) => Some("set"),
         "make" | "gmake" | "bmake" | "remake" if words.iter().any(sets_variable) => {
@@ -93,25 +91,22 @@ fn option_has(word: &Word, letter: char) -> bool {
     })
 }
 
-fn starts(word: &Word, with: &str) -> bool {
-    word.value.as_deref().is_some_and(|value| value.starts_with(with))
-}
-
-fn names_special(words: &[Word]) -> bool {
-    words.iter().any(|word| match word.value.as_deref() {
-        Some(value) => is_special(value.split(['=', '[', '+']).next().unwrap_or_default()),
-        None => word.raw.split_once('=').is_none_or(|(name, _)| is_special(name)),
-    })
+fn has_callback(program: &Program) -> bool {
+    let letters = program.name.as_deref().and_then(builtin::letters_of).unwrap_or_default();
+    let options = builtin::options(&program.words, letters);
+    options.is_ok_and(|options| options.given.iter().any(|(letter, _)| *letter == 'C'))
 }
 
 /// Whether a command only steers the shell that runs the line: where it goes on, how strict it is.
 pub(super) fn only_steers(program: &Program) -> bool {
     let Some((_, words)) = program.words.split_first() else { return false };
-    let are_certain = words.iter().all(|word| word.value.is_some());
+    let is_number = |word: &Word| matches!(word.raw.trim_matches('"'), "$!" | "$?");
+    let are_certain = words.iter().all(|word| word.value.is_some() || is_number(word));
     let is_option = |word: &Word| matches!(word.value.as_deref(), Some(v) if v.starts_with(['-', '+']) || v == "pipefail");
     are_certain
         && match program.name.as_deref() {
-            Some("break" | "continue" | "exit" | "return" | "shift" | "wait") => true,
+            Some("break" | "continue" | "exit" | "return" | "shift") => true,
+            Some("wait") => !sets(program, true, |_| true),
             Some("set") => !words.is_empty() && words.iter().all(is_option) && !sets_options(words),
             _ => false,
         }

@@ -6,7 +6,7 @@
 
 use super::behind::{Found, Inner, Language};
 use super::options::Grammar;
-use super::{Reason, Words};
+use super::{Reason, Words, codes, special};
 use crate::read_only;
 use crate::shell::Word;
 
@@ -16,9 +16,6 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
         "git" => git(words),
         "awk" | "gawk" | "mawk" | "nawk" => awk(words),
         "sed" | "gsed" => sed(words),
-        "tar" | "gtar" | "bsdtar" => of_options(words, &TAR),
-        "rsync" => of_options(words, &RSYNC),
-        "man" => of_options(words, &MAN),
         "ssh" | "scp" | "sftp" => ssh(words),
         "make" | "gmake" | "bmake" | "remake" => make(words),
         "vi" | "vim" | "nvim" | "view" | "ex" => editor(words),
@@ -26,12 +23,15 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
         "screen" => screen(words),
         "crontab" | "at" | "batch" => schedule(words),
         "export" | "declare" | "typeset" | "readonly" | "local" => found(exported(words)),
-        _ => None,
+        "run-parts" if !words.iter().any(|word| matches!(value(word), Some("--test" | "--list"))) => {
+            foreign(Vec::new())
+        }
+        _ => found(codes::of_options(name, words)),
     }
 }
 
 /// Whether programs take the value of a variable for a command.
-pub(super) fn names_program(variable: &str) -> bool {
+fn names_program(variable: &str) -> bool {
     matches!(
         variable,
         "EDITOR"
@@ -58,6 +58,27 @@ pub(super) fn names_program(variable: &str) -> bool {
             | "GIT_ASKPASS"
             | "GIT_PROXY_COMMAND"
     )
+}
+
+/// The code in a variable, where a program takes its value for a command, or a shell for a function or text to expand.
+pub(super) fn code_in_variable(name: &str, text: &Word) -> Option<Inner> {
+    let value = value(text);
+    if name.starts_with("BASH_FUNC_") {
+        return value.map(|body| Inner::text(&format!("exported {body}"), Language::Bash));
+    }
+    if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") {
+        let runs = value.is_some_and(|value| value.contains("$(") || value.contains('`'));
+        return runs.then(|| Inner::text(&format!(": {}", value.unwrap_or_default()), Language::Bash));
+    }
+    (names_program(name) && value != Some("")).then(|| code_of(text))
+}
+
+/// Why it is not known which code a variable makes a shell run: functions, and files that it runs first.
+pub(super) fn hidden_in_variable(name: &str, text: &Word) -> Option<Reason> {
+    match name {
+        "BASH_ENV" | "ENV" => special::hidden_in(text),
+        _ => name.starts_with("BASH_FUNC_").then_some(Reason::DynamicCode),
+    }
 }
 
 /// Whether a variable gives git settings, or programs, that the line does not show as such.
@@ -92,70 +113,9 @@ fn code_of(word: &Word) -> Inner {
 fn exported(words: &Words) -> Vec<Inner> {
     let code_in = |word: &Word| {
         let (name, text) = value(word)?.split_once('=')?;
-        (names_program(name) && !text.is_empty()).then(|| code(text))
+        code_in_variable(name, &special::literal(text))
     };
     words.iter().skip(1).filter_map(code_in).collect()
-}
-
-/// Options of a program whose value is code: letters, and what long names start with.
-struct Codes {
-    letters: &'static str,
-    long: &'static [&'static str],
-    /// What a value may start with and be left alone: it is what the option is there for.
-    ordinary: &'static [&'static str],
-}
-
-const TAR: Codes = Codes {
-    letters: "IF",
-    long: &["--to-c", "--checkpoint-a", "--use-c", "--info-s", "--new-v", "--rsh-c", "--rmt-c"],
-    ordinary: &["gzip", "bzip2", "xz", "zstd", "pigz", "pixz", "pbzip2", "lz4", "lzip", "lzma", "brotli"],
-};
-const RSYNC: Codes = Codes { letters: "e", long: &["--rsh"], ordinary: &["ssh"] };
-const MAN: Codes = Codes { letters: "P", long: &["--pager"], ordinary: &[] };
-const GIT_EXEC: Codes = Codes { letters: "x", long: &["--exe", "--extcmd"], ordinary: &[] };
-const GIT_REMOTE: Codes =
-    Codes { letters: "", long: &["--upload-p", "--receive-p", "--rec", "--exec"], ordinary: &[] };
-const GIT_GREP: Codes = Codes { letters: "O", long: &["--open-files"], ordinary: &[] };
-
-fn of_options(words: &Words, codes: &Codes) -> Option<Found> {
-    found(codes.find(words))
-}
-
-impl Codes {
-    fn find(&self, words: &[Word]) -> Vec<Inner> {
-        let mut inner = Vec::new();
-        for (at, word) in words.iter().enumerate() {
-            let Some(text) = value(word) else {
-                let text = word.raw.trim_start_matches(['"', '\'']);
-                inner.extend(self.attached(text).map(|_| code_of(word)));
-                continue;
-            };
-            match self.attached(text) {
-                Some("") => inner.extend(words.get(at + 1).map(code_of)),
-                Some(value) if !self.is_ordinary(value) => inner.push(code(value)),
-                _ => {}
-            }
-        }
-        inner
-    }
-
-    /// The value of an option that takes code; empty where that is the next word.
-    fn attached<'a>(&self, text: &'a str) -> Option<&'a str> {
-        if text.starts_with("--") {
-            let name = text.split('=').next().unwrap_or(text);
-            let value = self.long.iter().any(|long| name.starts_with(long)).then(|| &text[name.len()..])?;
-            let value = value.strip_prefix('=').unwrap_or(value);
-            return Some(value.strip_prefix("exec=").unwrap_or(value));
-        }
-        let letters = text.strip_prefix('-')?;
-        letters.split_once(|letter| self.letters.contains(letter)).map(|(_, value)| value)
-    }
-
-    fn is_ordinary(&self, value: &str) -> bool {
-        let program = value.split(' ').next().unwrap_or(value);
-        self.ordinary.contains(&program)
-            && !value.contains([';', '|', '&', '$', '`', '\n', '<', '>', '=', '('])
-    }
 }
 
 /// Options of git itself that take the next word.
@@ -246,15 +206,15 @@ fn of_git_command(command: &str, rest: &Words) -> Vec<Inner> {
     match command {
         "bisect" => after("run").map(Inner::words).into_iter().collect(),
         "submodule" => after("foreach").and_then(|words| run_by_submodule(&words)).into_iter().collect(),
-        "rebase" | "difftool" => GIT_EXEC.find(rest),
-        "grep" => GIT_GREP.find(rest),
+        "rebase" | "difftool" => codes::GIT_EXEC.find(rest),
+        "grep" => codes::GIT_GREP.find(rest),
         "filter-branch" => {
             let is_filter =
                 |word: &Word| value(word).is_some_and(|v| v.ends_with("-filter") || v == "--setup");
             rest.windows(2).filter(|pair| is_filter(&pair[0])).map(|pair| code_of(&pair[1])).collect()
         }
         "clone" | "fetch" | "pull" | "push" | "ls-remote" | "archive" | "fetch-pack" | "send-pack" => {
-            let mut inner = GIT_REMOTE.find(rest);
+            let mut inner = codes::GIT_REMOTE.find(rest);
             inner.extend(rest.iter().filter_map(|word| value(word)?.strip_prefix("ext::")).map(code));
             let is_setting = |word: &Word| matches!(value(word), Some("-c" | "--config"));
             let settings = rest.windows(2).filter(|pair| is_setting(&pair[0]) && command == "clone");
@@ -291,35 +251,41 @@ fn awk(words: &Words) -> Option<Found> {
 
 /// A sed script with the command or the flag `e`.
 fn sed(words: &Words) -> Option<Found> {
-    let are_certain = words.iter().all(|word| word.value.is_some());
-    if !are_certain || read_only::scan(words).is_some() {
+    if !words.iter().all(|word| word.value.is_some()) {
         return None;
     }
-    let has_flag = |piece: &str| {
-        let flags = piece.rsplit(|c: char| c.is_ascii_punctuation()).next().unwrap_or_default();
-        piece.contains('s') && flags.contains('e') && flags.chars().all(|c| "gpIiMmew0123456789".contains(c))
-    };
+    match read_only::scan(words) {
+        Some(script) if script.runs_data || !script.runs.is_empty() => {
+            foreign(script.runs.iter().map(|text| code(text)).collect())
+        }
+        Some(_) => None,
+        None => roughly(words),
+    }
+}
+
+/// What may be run by a sed script that is not read: whatever follows an `e` that may be a command.
+fn roughly(words: &Words) -> Option<Found> {
     let mut inner = Vec::new();
     let mut runs = false;
     for script in words.iter().skip(1).filter_map(value) {
-        for piece in script.split(['\n', ';', '{', '}']) {
-            let bare = piece.strip_prefix("--expression=").or(piece.strip_prefix("-e")).unwrap_or(piece);
-            let command = bare.trim_start_matches(|c: char| c.is_ascii_digit() || " $,~+!".contains(c));
-            let command = command.rsplit_once('/').map_or(command, |(address, rest)| {
-                if address.starts_with('/') { rest.trim_start() } else { command }
-            });
-            if let Some(text) =
-                command.strip_prefix('e').filter(|text| text.is_empty() || text.starts_with(' '))
-            {
+        let script = script.strip_prefix("--expression=").or(script.strip_prefix("-e")).unwrap_or(script);
+        for (at, _) in script.match_indices('e') {
+            let (before, after) = (script[..at].chars().next_back(), &script[at + 1..]);
+            let may_start = !before.is_some_and(|c| c.is_ascii_lowercase() && c != 'g' && c != 'p');
+            let text = after.split('\n').next().unwrap_or_default();
+            let text = text.get(..LONGEST_OF_SED).unwrap_or(text);
+            let is_command = text.starts_with([' ', '\t']) || text.trim().is_empty();
+            if may_start && is_command {
                 runs = true;
-                let start = script.find(text).unwrap_or_default();
-                inner.extend((!text.trim().is_empty()).then(|| code(script[start..].trim())));
+                inner.extend((!text.trim().is_empty()).then(|| code(text.trim())));
             }
-            runs |= has_flag(piece);
         }
     }
     if runs { foreign(inner) } else { None }
 }
+
+/// No more of what may be a command is looked at where a script may hold very many.
+const LONGEST_OF_SED: usize = 256;
 
 /// `-o ProxyCommand=CODE` and the like; for `scp` and `sftp` also the program in ssh's place.
 fn ssh(words: &Words) -> Option<Found> {

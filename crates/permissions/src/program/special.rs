@@ -2,7 +2,7 @@
 
 use super::behind::{Enters, Found, Inner, Language};
 use super::options::{Grammar, Stop};
-use super::{Reason, Words};
+use super::{Reason, Words, builtin, codes};
 use crate::judge::is_home_spelled;
 use crate::shell::{Word, WordFlags};
 
@@ -13,7 +13,10 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
         | "fish" | "csh" | "tcsh" => return shell(words, language_of(name)),
         "eval" => code_of_own(words, usize::MAX),
         "trap" => code_of_own(words, 1),
-        "mapfile" | "readarray" | "compgen" | "complete" => callback(words),
+        "mapfile" | "readarray" | "compgen" | "complete" => callback(name, words),
+        "history" => remembered(words),
+        "fc" => again(words),
+        "bind" => bound(words),
         "source" | "." => source(words),
         "find" | "gfind" => find(words),
         "fd" | "fdfind" => fd(words),
@@ -75,15 +78,34 @@ pub(super) fn language_of(name: &str) -> Language {
 /// `source FILE`: what is in a file is not seen, but what is in a descriptor may be anything of the line.
 fn source(words: &Words) -> Found {
     let start = 1 + usize::from(words.get(1).and_then(value) == Some("--"));
-    match words.get(start).map(|word| (word, value(word))) {
-        Some((_, Some(path))) if names_input(path) => Found::hidden(Reason::CodeFromInput),
-        Some((word, None)) if !is_home_spelled(word) => Found::hidden(Reason::DynamicCode),
-        _ => Found::hidden(Reason::SourcedFile),
+    Found::hidden(words.get(start).and_then(hidden_in).unwrap_or(Reason::SourcedFile))
+}
+
+/// What is not seen of the code in a file that a shell runs, where that file is none of its own: a descriptor that the
+/// line may have filled, or one that is not certain.
+pub(super) fn hidden_in(file: &Word) -> Option<Reason> {
+    match value(file) {
+        Some(path) => names_input(path).then_some(Reason::CodeFromInput),
+        None => (!is_home_spelled(file)).then_some(Reason::DynamicCode),
+    }
+}
+
+/// A shell, with the file that it runs first: `bash --rcfile FILE`.
+fn shell(words: &Words, language: Language) -> Option<Found> {
+    let found = run_by_shell(words, language);
+    let names = |word: &Word| {
+        value(word).is_some_and(|text| text.ends_with("-rcfile") || text.ends_with("-init-file"))
+    };
+    let first = words.windows(2).find_map(|pair| hidden_in(&pair[1]).filter(|_| names(&pair[0])));
+    match (found, first) {
+        (found, None) => found,
+        (None, Some(reason)) => Some(Found::hidden(reason)),
+        (Some(found), Some(reason)) => Some(Found { uncertain: found.uncertain.or(Some(reason)), ..found }),
     }
 }
 
 /// `sh -c CODE`, and shells that read their code from elsewhere; `None` for one that runs a script.
-fn shell(words: &Words, language: Language) -> Option<Found> {
+fn run_by_shell(words: &Words, language: Language) -> Option<Found> {
     let (mut takes_code, mut reads_input, mut at) = (false, false, 1);
     while let Some(word) = words.get(at) {
         let Some(text) = value(word) else { break };
@@ -143,14 +165,47 @@ fn code_of_own(words: &Words, most: usize) -> Found {
     }
 }
 
-/// `mapfile -C CODE`, `compgen -C CODE`: the shell runs the code itself.
-fn callback(words: &Words) -> Found {
-    let given = |(at, word): (usize, &Word)| match value(word)?.strip_prefix("-C")? {
-        "" => words.get(at + 1).map(|code| Inner::code(std::slice::from_ref(code), Language::Own)),
-        attached => Some(Inner::text(attached, Language::Own)),
+/// `mapfile -C CODE`, `compgen -C CODE`: the shell runs the code itself, and the substitutions of a `-W LIST`.
+fn callback(name: &str, words: &Words) -> Found {
+    let options = match builtin::options(words, builtin::letters_of(name).unwrap_or_default()) {
+        Ok(options) => options,
+        Err(at) => return Found::guessed(words, &Stop { at, reason: Reason::DynamicOption }),
     };
-    let found: Vec<_> = words.iter().enumerate().skip(1).filter_map(given).collect();
+    let is_code = |letter: char| letter == 'C' || (letter == 'W' && name.starts_with("comp"));
+    let code = |text: &builtin::Text<'_>| match text {
+        builtin::Text::Nothing => None,
+        builtin::Text::Attached(text) => Some(Inner::text(text, Language::Own)),
+        builtin::Text::Word(word) => Some(Inner::code(std::slice::from_ref(*word), Language::Own)),
+    };
+    let given = options.given.iter().filter(|(letter, _)| is_code(*letter));
+    let found: Vec<_> = given.filter_map(|(_, text)| code(text)).collect();
     if found.is_empty() { Found::nothing() } else { Found::other(found) }
+}
+
+/// `history -s CODE`: a later `fc -s` runs it.
+fn remembered(words: &Words) -> Found {
+    let stores =
+        |word: &Word| value(word).is_none_or(|text| text.starts_with('-') && text.contains(['s', 'r']));
+    match words.iter().position(stores) {
+        Some(at) if at + 1 < words.len() => Found::other(vec![Inner::code(&words[at + 1..], Language::Own)]),
+        _ => Found::nothing(),
+    }
+}
+
+/// `fc -s`, `fc -e EDITOR`: it runs lines of the history again. `fc -l` lists them.
+fn again(words: &Words) -> Found {
+    let lists = |word: &Word| {
+        value(word)
+            .is_some_and(|text| text.starts_with('-') && text.contains('l') && !text.contains(['e', 's']))
+    };
+    if words.get(1).is_some_and(lists) { Found::nothing() } else { Found::hidden(Reason::DynamicCode) }
+}
+
+/// `bind -x KEY:CODE`: `read -e` runs it.
+fn bound(words: &Words) -> Found {
+    let binds =
+        |word: &Word| value(word).is_none_or(|text| text.starts_with('-') && text.contains(['x', 'f']));
+    if words.iter().skip(1).any(binds) { Found::hidden(Reason::DynamicCode) } else { Found::nothing() }
 }
 
 /// The text that `find`, `fd` and `parallel` replace.
@@ -393,7 +448,10 @@ fn debugger(words: &Words) -> Found {
     let starts = |word: &Word| matches!(value(word), Some("--args" | "-args" | "--"));
     match words.iter().position(starts) {
         Some(at) if at + 1 < words.len() => Found::other(vec![Inner::words(words.from(at + 1))]),
-        _ => Found::nothing(),
+        _ => match codes::of_options("gdb", words) {
+            found if found.is_empty() => Found::nothing(),
+            found => Found::other(found),
+        },
     }
 }
 

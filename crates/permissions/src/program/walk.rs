@@ -169,25 +169,22 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Variables that programs take for a command: `GIT_EDITOR='rm x' git commit`.
+    /// Variables that programs take for a command, and shells for code: `GIT_EDITOR='rm x' git commit`.
     fn variables(&mut self, index: usize, context: &Context) {
-        let set = &self.found.list[index].assignments;
-        let is_set = set.iter().any(|one| launchers::is_setting(&one.name, &one.value));
-        let codes: Vec<Word> = set
-            .iter()
-            .filter(|one| launchers::names_program(&one.name))
-            .map(|one| one.value.clone())
-            .collect();
-        if is_set {
-            self.note(index, Reason::ForeignCode);
-        }
-        for word in codes.iter().filter(|word| word.value.as_deref() != Some("")) {
-            let inner = Inner::code(slice::from_ref(word), Language::Posix);
-            self.inner(
-                index,
-                inner,
-                Context { outer: Some(index), levels: context.levels + 1, ..context.clone() },
-            );
+        let set = self.found.list[index].assignments.clone();
+        let inner_context = || Context { outer: Some(index), levels: context.levels + 1, ..context.clone() };
+        for one in &set {
+            if launchers::is_setting(&one.name, &one.value) {
+                self.note(index, Reason::ForeignCode);
+            }
+            match launchers::hidden_in_variable(&one.name, &one.value) {
+                Some(Reason::CodeFromInput) => self.input(index, "bash", &inner_context()),
+                Some(reason) => self.note(index, reason),
+                None => {}
+            }
+            if let Some(inner) = launchers::code_in_variable(&one.name, &one.value) {
+                self.inner(index, inner, inner_context());
+            }
         }
     }
 

@@ -21,6 +21,17 @@ pub(super) enum Kind {
     Format,
 }
 
+/// How a program spells its options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// As `getopt` reads them.
+    Letters,
+    /// As `getopt` does, but a letter with a value takes the next word even where more letters follow.
+    ValuesApart,
+    /// Each is a word of its own; how many of the next words it takes.
+    Words(&'static [(&'static str, usize)]),
+}
+
 /// One program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tool {
@@ -41,6 +52,9 @@ pub(super) struct Tool {
     pub(super) ends_options: bool,
     /// Whether it reads the directory that it runs in when no file is named.
     pub(super) here: bool,
+    /// Whether all it does with any words whatever is to print: none of its options writes, reads a file, or shows more.
+    pub(super) any_words: bool,
+    pub(super) spelling: Spelling,
 }
 
 const PLAIN: Tool = Tool {
@@ -53,6 +67,8 @@ const PLAIN: Tool = Tool {
     globs: true,
     ends_options: false,
     here: false,
+    any_words: false,
+    spelling: Spelling::Letters,
 };
 
 const fn files(name: &'static str, bad: &'static [&'static str], values: &'static str) -> Tool {
@@ -61,6 +77,11 @@ const fn files(name: &'static str, bad: &'static [&'static str], values: &'stati
 
 const fn text(name: &'static str, bad: &'static [&'static str]) -> Tool {
     Tool { name, bad, kind: Kind::Text, globs: bad.is_empty(), ..PLAIN }
+}
+
+/// One that prints, or tests, whatever it is given.
+const fn pure(name: &'static str) -> Tool {
+    Tool { any_words: true, ..text(name, &[]) }
 }
 
 const fn bare(name: &'static str, bad: &'static [&'static str], values: &'static str) -> Tool {
@@ -112,6 +133,29 @@ const fn grep(name: &'static str) -> Tool {
     }
 }
 
+/// `-r` writes, and so may what is no option: a second file.
+const XXD: &[(&str, usize)] = &[
+    ("-a", 0),
+    ("-b", 0),
+    ("-C", 0),
+    ("-d", 0),
+    ("-e", 0),
+    ("-E", 0),
+    ("-i", 0),
+    ("-p", 0),
+    ("-ps", 0),
+    ("-plain", 0),
+    ("-u", 0),
+    ("-c", 1),
+    ("-cols", 1),
+    ("-g", 1),
+    ("-l", 1),
+    ("-len", 1),
+    ("-o", 1),
+    ("-s", 1),
+    ("-seek", 1),
+];
+
 const TOOLS: &[Tool] = &[
     bare("arch", &[], ""),
     Tool {
@@ -122,7 +166,7 @@ const TOOLS: &[Tool] = &[
         globs: false,
         ..PLAIN
     },
-    text("basename", &[]),
+    pure("basename"),
     files("cat", &[], ""),
     files("cd", &[], ""),
     Tool { name: "cksum", bad: &["c", "check"], values: "a", ..PLAIN },
@@ -150,12 +194,12 @@ const TOOLS: &[Tool] = &[
         globs: false,
         ..PLAIN
     },
-    text("dirname", &[]),
+    pure("dirname"),
     Tool { name: "du", bad: &["X", "exclude-from", "files0-from"], values: "dtB", here: true, ..PLAIN },
-    text("echo", &[]),
+    pure("echo"),
     grep("egrep"),
     files("expand", &[], "t"),
-    text("expr", &[]),
+    pure("expr"),
     bare("false", &[], ""),
     fd("fd"),
     fd("fdfind"),
@@ -166,12 +210,12 @@ const TOOLS: &[Tool] = &[
     bare("free", &[], "sc"),
     text("getconf", &[]),
     grep("grep"),
-    text("groups", &[]),
+    pure("groups"),
     text("help", &[]),
     files("head", &[], "nc"),
     Tool { name: "hexdump", bad: &["f"], values: "ens", globs: false, ..PLAIN },
     bare("hostname", &["F", "b", "file", "boot"], ""),
-    text("id", &[]),
+    pure("id"),
     Tool { name: "join", kind: Kind::AtMost(2), values: "aevjot12", ..PLAIN },
     Tool {
         name: "jq",
@@ -236,13 +280,12 @@ const TOOLS: &[Tool] = &[
     Tool { name: "md5sum", bad: &["c", "check"], ..PLAIN },
     files("nl", &[], "bdfhilnsvw"),
     bare("nproc", &[], ""),
-    text("numfmt", &[]),
+    pure("numfmt"),
     files("od", &[], "AjNS"),
     files("paste", &[], "d"),
     text("pgrep", &["F", "pidfile"]),
     Tool { name: "pr", bad: &[], values: "DhlNoWw", ..PLAIN },
-    Tool { ends_options: true, ..text("printf", &["v"]) },
-    text("ps", &[]),
+    Tool { ends_options: true, any_words: true, ..text("printf", &["v"]) },
     bare("pwd", &[], ""),
     files("readlink", &[], ""),
     files("realpath", &[], ""),
@@ -286,12 +329,12 @@ const TOOLS: &[Tool] = &[
         here: true,
         ..PLAIN
     },
-    text("seq", &[]),
+    pure("seq"),
     Tool { name: "sha1sum", bad: &["c", "check"], ..PLAIN },
     Tool { name: "sha256sum", bad: &["c", "check"], ..PLAIN },
     Tool { name: "sha512sum", bad: &["c", "check"], ..PLAIN },
     Tool { name: "shasum", bad: &["c", "check"], values: "a", ..PLAIN },
-    text("sleep", &[]),
+    pure("sleep"),
     Tool {
         name: "sort",
         bad: &[
@@ -320,11 +363,13 @@ const TOOLS: &[Tool] = &[
     Tool { globs: true, ..text("test", &["v", "R"]) },
     Tool { globs: true, ..text("[", &["v", "R"]) },
     text("tput", &["S", "x"]),
-    text("tr", &[]),
+    pure("tr"),
     Tool {
         name: "tree",
+        spelling: Spelling::ValuesApart,
         bad: &["o", "R", "fromfile", "fromtabfile", "gitfile", "infofile", "H"],
         values: "LPI",
+        long_values: &["filelimit", "charset", "timefmt", "sort"],
         here: true,
         globs: false,
         ..PLAIN
@@ -340,17 +385,10 @@ const TOOLS: &[Tool] = &[
     bare("uptime", &[], ""),
     bare("users", &[], ""),
     Tool { name: "wc", bad: &["files0-from"], ..PLAIN },
-    text("which", &[]),
+    pure("which"),
     bare("who", &[], ""),
     bare("whoami", &[], ""),
-    Tool {
-        name: "xxd",
-        kind: Kind::AtMost(1),
-        bad: &["r", "revert", "R"],
-        values: "cglnos",
-        globs: false,
-        ..PLAIN
-    },
+    Tool { name: "xxd", kind: Kind::AtMost(1), spelling: Spelling::Words(XXD), globs: false, ..PLAIN },
 ];
 
 /// The row of a program.
@@ -361,23 +399,21 @@ pub(super) fn find(name: &str) -> Option<&'static Tool> {
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Tool>> =
     LazyLock::new(|| TOOLS.iter().map(|tool| (tool.name, tool)).collect());
 
-/// Whether a command asks a program for its version and for nothing else.
+/// Whether a command asks a program for its version and for nothing else. Not those that a project's files make run
+/// other code before they answer: `rust-toolchain.toml` (cargo, rustc, rustup), `.mvn/jvm.config` (mvn), `.yarnrc.yml`
+/// (yarn), `package.json` (pnpm), `global.json` (dotnet), `.bundle/config` (bundle).
 pub(super) fn is_version_probe(name: &str, words: &[Word]) -> bool {
     const LONG: &[&str] = &[
-        "ag", "awk", "bash", "bun", "bundle", "cargo", "clang", "cmake", "curl", "deno", "docker", "dotnet",
-        "gcc", "gh", "git", "go", "grep", "java", "jq", "kubectl", "make", "mvn", "node", "npm", "npx",
-        "perl", "php", "pip", "pip3", "pnpm", "python", "python3", "rg", "ruby", "rustc", "rustup", "sed",
-        "tar", "tsc", "uv", "yarn",
+        "ag", "awk", "bash", "bun", "clang", "cmake", "curl", "deno", "docker", "gcc", "gh", "git", "go",
+        "grep", "java", "jq", "kubectl", "make", "node", "npm", "npx", "perl", "php", "pip", "pip3",
+        "python", "python3", "rg", "ruby", "sed", "tar", "tsc", "uv",
     ];
     const SHORT: &[(&str, &str)] = &[
-        ("cargo", "-V"),
         ("java", "-version"),
         ("node", "-v"),
         ("npm", "-v"),
         ("python", "-V"),
         ("python3", "-V"),
-        ("rustc", "-V"),
-        ("rustc", "-vV"),
         ("docker", "-v"),
         ("go", "version"),
         ("tsc", "-v"),

@@ -153,12 +153,17 @@ impl Facts {
 
     /// A command that takes variables by name: none may be more than a name, all may be given data.
     fn note_names(&mut self, command: &str, arguments: &[Word]) -> Result<()> {
-        let names_variable =
-            |argument: &Word| argument.value.as_deref().is_none_or(|value| value.starts_with("-p"));
+        let names_variable = |argument: &Word| {
+            argument.value.as_deref().is_none_or(|value| value.starts_with('-') && value.contains('p'))
+        };
         match command {
             "printf" => return self.note_printf(arguments),
-            "wait" if !arguments.first().is_some_and(is_option) => return Ok(()),
-            "wait" if !arguments.iter().any(names_variable) => return Ok(()),
+            "wait" if !arguments.iter().any(|one| !self.is_numeric(one) && names_variable(one)) => {
+                return Ok(());
+            }
+            "wait" if !arguments.first().is_some_and(|one| !self.is_numeric(one) && is_option(one)) => {
+                return Ok(());
+            }
             _ => {}
         }
         if matches!(command, "declare" | "typeset" | "local" | "export" | "readonly")
@@ -187,9 +192,16 @@ impl Facts {
         }
     }
 
-    /// `printf -v NAME`, also where the format is data and may begin with `-v`.
+    /// `printf -v NAME` and `printf %n NAME`, also where the format is data and may begin with `-v`.
     fn note_printf(&mut self, arguments: &[Word]) -> Result<()> {
         let Some(first) = arguments.first() else { return Ok(()) };
+        let is_dash = first.value.as_deref() == Some("--");
+        let format = if is_dash { arguments.get(1) } else { Some(first) };
+        // What is stored there is a number; its name is evaluated all the same.
+        let may_store = format.is_some_and(|word| word.value.as_deref().is_none_or(stores_count));
+        if may_store && arguments.iter().skip(1).any(holds_subscript) {
+            return Err(Reason::DataAsCode);
+        }
         match first.value.as_deref() {
             Some("-v") => arguments.get(1).map_or(Ok(()), |name| self.note_name(name)),
             Some(value) if value.starts_with("-v") => Err(Reason::DataAsCode),
@@ -229,6 +241,20 @@ impl Facts {
         }
         Ok(())
     }
+}
+
+/// Whether a format of `printf` has a `%n`, which stores a number in the variable that an argument names.
+pub(crate) fn stores_count(format: &str) -> bool {
+    let is_modifier = |c: char| c.is_ascii_digit() || "#'-+ .*hjlLtz".contains(c);
+    let mut rest = format;
+    while let Some((_, directive)) = rest.split_once('%') {
+        let conversion = directive.trim_start_matches(is_modifier);
+        if conversion.starts_with('n') {
+            return true;
+        }
+        rest = directive.strip_prefix('%').unwrap_or(directive);
+    }
+    false
 }
 
 /// Whether arithmetic makes nothing but a number of it.

@@ -60,7 +60,8 @@ impl<'a> Reader<'a> {
         }
         let words = self.word(Kind::Argument)?;
         if self.peek() == Some(b'(') {
-            return Err(Reason::Syntax);
+            let is_array = words.last().is_some_and(|word| word.raw.ends_with('='));
+            return Err(if is_array && self.declares(command) { Reason::Array } else { Reason::Syntax });
         }
         self.command_mut(command).words.extend(words);
         Ok(())
@@ -73,11 +74,16 @@ impl<'a> Reader<'a> {
         if name == 0 || rest.as_bytes().get(name) != Some(&b'[') {
             return Ok(());
         }
-        let declares = |word: &Word| word.value.as_deref().is_none_or(|value| DECLARING.contains(&value));
-        if self.line.commands[command].words.first().is_none_or(declares) {
+        if self.line.commands[command].words.is_empty() || self.declares(command) {
             return Err(Reason::Subscript);
         }
         Ok(())
+    }
+
+    /// Whether the arguments of a command may be read like assignments.
+    fn declares(&self, command: usize) -> bool {
+        let first = self.line.commands[command].words.first();
+        first.is_some_and(|word| word.value.as_deref().is_none_or(|value| DECLARING.contains(&value)))
     }
 
     fn assignment(&mut self, command: usize) -> Result<()> {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod agents;
+mod builtins;
 mod disguises;
 mod evasions;
 mod fixture;

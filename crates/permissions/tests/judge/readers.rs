@@ -9,7 +9,6 @@ use palisade_permissions::Mode;
 const SAFE: &[&str] = &[
     "/usr/bin/ls",
     "base64",
-    "cargo --version",
     "cat README.md",
     "cd src",
     "cut -d: -f1 f",
@@ -38,7 +37,6 @@ const SAFE: &[&str] = &[
     "rg '-g*.zip' pattern",
     "rg -ne-z",
     "rg Cargo.toml -n",
-    "rustc -vV",
     "sed -n '1,5p' file.txt",
     "sed -n 1,5p file.txt",
     "sed -n 1p -",
@@ -68,6 +66,9 @@ const ASKED: &[&str] = &[
     "base64 -o out.bin",
     "base64 -ob64.txt",
     "cargo -v",
+    // A toolchain that a file of the project names would answer.
+    "cargo --version",
+    "rustc -vV",
     "cargo check",
     "chmod 644 file",
     "dd if=/dev/sda bs=512 count=1",

@@ -91,6 +91,12 @@ fn names_with_subscripts() {
         "[ -v 'a[$(rm prey)]' ]",
         "[ -v \"$x\" ]",
         "wait -n -p 'a[$(rm prey)]'",
+        "wait -np 'a[$(rm prey)]'",
+        "wait -fnp'a[$(rm prey)]'",
+        "printf %n 'a[$(rm prey)]'",
+        "printf '%% %-5.*ln' x 'a[$(rm prey)]'",
+        "printf -- '%n' 'a[$(rm prey)]'",
+        "printf \"b$x\" 'a[$(rm prey)]'",
         "declare 'a[$(rm prey)]=1'",
         "export \"$x\"",
         "declare -n r='a[$(rm prey)]'; echo $r",
@@ -132,6 +138,16 @@ fn names_with_subscripts() {
 }
 
 #[test]
+fn an_array_that_is_declared_is_not_read() {
+    for line in ["declare -a list=(1 2); ls", "local x=(a)", "export a=() b=(c)", "readonly -a x=(1)"] {
+        assert_eq!(reason(line), Some(Reason::Array), "{line}");
+    }
+    for line in ["echo x=(1)", "ls a(b)"] {
+        assert_eq!(reason(line), Some(Reason::Syntax), "{line}");
+    }
+}
+
+#[test]
 fn names_without() {
     for line in [
         "read -r -p 'Name [y/n]: ' name",
@@ -149,6 +165,9 @@ fn names_without() {
         "grep 'a[$(x)]' f",
         "PS1='$ '",
         "wait",
+        "sleep 5 & wait $!",
+        "sleep 5 & wait -n \"$!\"",
+        "printf '%d%%n' 'a[$(date)]'",
         "sleep 1 & pid=$!; wait \"$pid\"",
         "wait -n",
         "[ -f *.c ]",

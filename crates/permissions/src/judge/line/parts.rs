@@ -6,10 +6,10 @@
 use super::Lines;
 use crate::judge::access::{Touch, edits, touches};
 use crate::judge::breadth::{EXACT_ONLY, is_broad};
-use crate::judge::indirect::only_steers;
+use crate::judge::indirect::{only_steers, rebinds, sets_special};
 use crate::judge::place::{Place, may_name_protected, place_of};
 use crate::judge::{Answer, Answerer, By, Call, Found, Reason, Verdict, names_tool, remedy};
-use crate::program::{self, Operands, Program, Reach, Role};
+use crate::program::{self, Operands, Program, Role};
 use crate::protected::is_protected;
 use crate::shell::{self, Assignment, Redirection, RedirectionOperator};
 use crate::variables::{is_safe, stays_in_shell};
@@ -22,7 +22,10 @@ impl<'a> Lines<'a, '_> {
         let mut verdict = self.verdict(Answer::Allow, Reason::EveryPart, None);
         let writes = self.touched.by_redirections.iter();
         verdict.found.extend(
-            writes.map(|(_, touch)| Found { text: touch.text.clone(), by: self.by_of_redirection(touch) }),
+            writes.map(|(at, touch)| Found {
+                text: touch.text.clone(),
+                by: self.by_of_redirection(*at, touch),
+            }),
         );
         let failed = verdict.found.iter().find_map(|found| match &found.by {
             By::Nothing(reason) => Some((found.text.clone(), reason.clone())),
@@ -56,7 +59,9 @@ impl<'a> Lines<'a, '_> {
         }
         let writes = self.touched.by_redirections.iter().enumerate();
         let writes = writes.filter_map(|(at, (_, touch))| match &verdict.found.get(programs + at)?.by {
-            By::Nothing(Reason::NotAllowed) => Some(remedy::Part::Write(&touch.place)),
+            By::Nothing(Reason::NotAllowed) if touch.access == Access::Write => {
+                Some(remedy::Part::Write(&touch.place))
+            }
             By::Nothing(_) => Some(remedy::Part::Write(&Place::Unknown)),
             _ => None,
         });
@@ -173,7 +178,8 @@ impl<'a> Lines<'a, '_> {
         let deletes = program.role == Role::Other
             && name == "find"
             && program.words.iter().any(|word| word.value.as_deref() == Some("-delete"));
-        if !is_exact && (runs_other_code || EXACT_ONLY.contains(&name) || deletes) {
+        let gives_meaning = || sets_special(program) || rebinds(program);
+        if !is_exact && (runs_other_code || EXACT_ONLY.contains(&name) || deletes || gives_meaning()) {
             return false;
         }
         let words = || spellings.exact.iter().any(|text| pattern.covers(text));
@@ -246,14 +252,14 @@ impl<'a> Lines<'a, '_> {
             program.directory.known().is_some_and(|paths| paths == [self.context.working_directory.clone()]);
         let place = |word: &usize| match program.words[*word].value.as_deref() {
             // What `find` puts there lies below where it starts, which is looked at on its own.
-            Some("{}") if program.reach == Reach::BehindOther => Place::Paths(Vec::new()),
+            Some("{}") if program.operands == Operands::More => Place::Paths(Vec::new()),
             _ => place_of(&program.words[*word], None, program, self.context),
         };
         let behind_find =
             program.outer.is_some_and(|outer| self.programs.list[outer].name.as_deref() == Some("find"));
         (program.operands == Operands::Complete
             || reads.only_text
-            || (behind_find && !reads.files.is_empty()))
+            || (behind_find && !reads.is_counted && takes_only_files(program, &reads.files)))
             && (!reads.git || in_working_directory)
             && reads.files.iter().all(|word| self.is_readable(&place(word)))
             && (!reads.here
@@ -266,13 +272,14 @@ impl<'a> Lines<'a, '_> {
 
     /// `xargs` with options that only say how much is handed on, around a program that looks at no file.
     fn hands_only_text(&self, at: usize, program: &Program) -> bool {
-        const LETTERS: &[&str] = &["-0", "-r", "-t", "-n", "-L", "-P", "-d", "-I", "-s", "-x"];
         let inner = self.programs.list.iter().find(|inner| inner.outer == Some(at));
         let Some(inner) = inner else { return false };
         let own = program.words.len().saturating_sub(inner.words.len());
         let is_known = |word: &shell::Word| {
             word.value.as_deref().is_some_and(|value| {
-                !value.starts_with('-') || LETTERS.iter().any(|option| value.starts_with(option))
+                let letters =
+                    value.strip_prefix('-').map(|letters| letters.trim_start_matches(['0', 'r', 't', 'x']));
+                letters.is_none_or(|rest| rest.is_empty() || rest.starts_with(['n', 'L', 'P', 'd', 'I', 's']))
             })
         };
         let reads = inner.name.as_deref().and_then(|name| read_only::reads(&inner.words, name));
@@ -332,10 +339,17 @@ impl<'a> Lines<'a, '_> {
     }
 
     /// What lets a redirection through.
-    fn by_of_redirection(&self, touch: &Touch) -> By<'a> {
+    fn by_of_redirection(&self, at: usize, touch: &Touch) -> By<'a> {
         let is_connection = matches!(&touch.place, Place::Paths(paths) if paths.iter().any(is_device));
         if touch.access == Access::Read && !is_connection {
-            return By::Nature;
+            // Where no command of its own takes the input, the shell shows it, or commands do that ask for no file:
+            // `$(<file)`, `{ cat; } <file`.
+            let is_taken = !self.programs.list[at].words.is_empty();
+            let rule = || self.covering_line().map(By::Rule);
+            return match is_taken || self.is_readable(&touch.place) {
+                true => By::Nature,
+                false => rule().unwrap_or(By::Nothing(Reason::NotAllowed)),
+            };
         }
         let Place::Paths(paths) = &touch.place else { return By::Nothing(Reason::UnknownPath) };
         // Where the home directory is may have been changed by the line itself.
@@ -384,6 +398,15 @@ pub(super) fn allowing<'a>(
 /// `/dev/tcp/…` and `/dev/udp/…` are connections, which bash makes itself.
 fn is_device(path: &AbsPath) -> bool {
     path.as_bytes().starts_with(b"/dev/tcp/") || path.as_bytes().starts_with(b"/dev/udp/")
+}
+
+/// Whether what is handed to a program on top stands where its files do: at the end, or in a word that is one.
+fn takes_only_files(program: &Program, files: &[usize]) -> bool {
+    let mark = program.replaced.as_deref().unwrap_or_default();
+    let is_handed =
+        |word: &shell::Word| !mark.is_empty() && word.value.as_deref().is_none_or(|v| v.contains(mark));
+    let is_file = |at: usize| files.contains(&at) && program.words[at].value.as_deref() == Some(mark);
+    !files.is_empty() && (0..program.words.len()).all(|at| !is_handed(&program.words[at]) || is_file(at))
 }
 
 /// Whether a variable in front of a command changes nothing about which program runs.
