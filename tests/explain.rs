@@ -1,5 +1,7 @@
 //! `palisade explain`, by its output and its exit status.
 
+mod real;
+
 use palisade_tests::{Project, Tools};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -18,21 +20,25 @@ fn each_answer_names_the_rule_that_decides_and_what_would_change_it() {
     let Some(project) = Project::where_it_works() else { return };
     let settings = json!({ "sandbox": {
         "filesystem": {
-            "denyRead": ["~/", "secret", "later"], "allowRead": ["~/shown"], "denyWrite": ["docs"],
+            "denyRead": ["~/", "secret", "later", "../outside/later"], "allowRead": ["~/shown"], "denyWrite": ["docs"],
         },
         "network": { "allowedDomains": ["*.example.org"], "deniedDomains": ["up.example.org"] },
     }});
-    project.write("secret", "");
-    project.write("docs/page", "");
+    for name in ["secret", "page", "docs/page"] {
+        project.write(name, "");
+    }
     std::fs::create_dir_all(project.home().join("shown")).expect("own directory");
     std::os::unix::fs::symlink("secret", project.root().join("link")).expect("own directory");
     project.write(".claude/settings.json", settings.to_string());
     let home = |name: &str| project.home().join(name).display().to_string();
+    let outside = |name: &str| project.outside().join(name).display().to_string();
+    std::fs::write(home("shown/x"), "").expect("own directory");
     for ([verb, about], allows, rule, change) in [
         (["read", "page"], true, "", "denyRead"),
         (["read", "secret"], false, "secret", "take sandbox.filesystem.denyRead"),
         (["read", "link"], false, "secret", "take sandbox.filesystem.denyRead"),
-        (["read", "later"], false, "later", "take sandbox.filesystem.denyRead"),
+        (["read", "later"], true, "", ""),
+        (["read", &outside("later")], false, "../outside/later", "take sandbox.filesystem.denyRead"),
         (["read", &home("x")], false, "~/", "sandbox.filesystem.allowRead"),
         (["read", &home("shown/x")], true, "~/shown", "denyRead"),
         (["write", "page"], true, "root", "denyWrite"),

@@ -101,7 +101,7 @@ pub(crate) struct RunOptions {
 }
 
 /// What is in force, besides the settings files of the root and the user.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RuleOptions {
     /// A settings file, or settings as JSON text; may be given several times, the last one wins
     #[arg(long, value_name = "FILE|JSON")]

@@ -175,6 +175,22 @@ impl PathPattern {
         PathPattern { literal: path, glob: None, stepped_out_of: None }
     }
 
+    /// The text by which a rule names `path` and no other, whatever its name holds. `None` where no text does: wildcards
+    /// can be escaped in UTF-8 only, and a text has its [limits](PathPatternError).
+    pub fn text_for(path: &AbsPath) -> Option<Vec<u8>> {
+        let mut text = path.as_bytes().to_vec();
+        if text.iter().any(|byte| b"*?[".contains(byte)) {
+            let escaped = |byte: u8| if b"*?[\\".contains(&byte) { vec![b'\\', byte] } else { vec![byte] };
+            text = text.into_iter().flat_map(escaped).collect();
+        }
+        if Self::check_spelling(&text) == Err(PathPatternError::WhiteSpace) {
+            text.push(b'/');
+        }
+        let anchor = Anchor { base: AbsPath::root(), home: None };
+        let read = Self::parse(&text, &anchor);
+        read.is_ok_and(|read| read == Self::literal(path.clone())).then_some(text)
+    }
+
     /// The path that the text names when every character stands for itself; without wildcards, the one that
     /// the pattern names.
     pub fn as_literal(&self) -> &AbsPath {
@@ -306,6 +322,34 @@ mod tests {
         assert_eq!(PathPattern::parse("~/x", &homeless), Err(PathPatternError::NoHome));
         assert_eq!(PathPattern::parse(b"\xff*", &anchor()), Err(PathPatternError::NotUtf8));
         assert!(PathPattern::parse(b"\xff", &anchor()).is_ok(), "without wildcards any byte will do");
+    }
+
+    #[test]
+    fn every_path_has_a_text_that_names_it_alone() {
+        for (path, text) in [
+            (&b"/a b"[..], Some(&b"/a b"[..])),
+            (b"/x[1", Some(br"/x\[1")),
+            (br"/b\s*", Some(br"/b\\s\*")),
+            (br"/b\s", Some(br"/b\s")),
+            (b"/tail ", Some(b"/tail /")),
+            (b"/**", Some(br"/\*\*")),
+            (b"/\xff", Some(b"/\xff")),
+            (b"/\xff*", None),
+            (b"/", Some(b"/")),
+        ] {
+            let path = AbsPath::new(path).expect("absolute");
+            assert_eq!(PathPattern::text_for(&path).as_deref(), text, "{path}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_text_for_a_path_names_just_that(name in r"/([a*?\[\]{}!^\\ \t\n-]|\PC){1,12}") {
+            let path = AbsPath::new(&name).expect("absolute");
+            let text = PathPattern::text_for(&path).expect("UTF-8 has one");
+            let anchor = anchor();
+            proptest::prop_assert_eq!(PathPattern::parse(&text, &anchor), Ok(PathPattern::literal(path)));
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::shared::Shared;
 use crate::streams::{Pipes, refuse_ways_around};
 use crate::task::Task;
 use palisade_bwrap::linux::{
-    Bridge, Build, Entry, Expected, Held, LaunchError, Listener, Start, Started, start,
+    Bridge, Build, Entry, Expected, Held, LaunchError, Listener, ProcGuards, Start, Started, start,
 };
 use palisade_policy::{AbsPath, Access, Confinement, Effect, Policy};
 use palisade_proxy::{Direct, Listeners, Proxy};
@@ -129,11 +129,7 @@ impl Sandbox {
         for warning in &resolved.warnings {
             tracing::warn!("{warning}");
         }
-        refuse_hidden(&places.working_directory, &resolved.confinement)?;
-        self.shared.refuse_opened_programs(&resolved.confinement.files)?;
-        if self.shared.entry.is_some() {
-            needed::refuse_hidden(&resolved.confinement.files, shell.as_ref())?;
-        }
+        self.refuse_unfit(&resolved.confinement, shell.as_ref())?;
         let mut plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary, &bridge)?;
         let substitutes = std::mem::take(&mut plan.substitutes);
         let Resolved { confinement, warnings, .. } = resolved;
@@ -170,9 +166,35 @@ impl Sandbox {
     }
 
     /// The policy resolved for `request` as it would be now: every path of a rule real, what Palisade protects of
-    /// itself added. It can be asked what a command may read and write. Nothing is run.
+    /// itself added. It can be asked what a command may read and write. Nothing is run. Fails where the policy would
+    /// keep every command from starting there.
     pub fn resolve(&self, request: &Request) -> Result<Confinement, Error> {
-        self.resolve_for_show(&self.shared.policy(), request).map(|(resolved, _)| resolved.confinement)
+        let policy = self.shared.policy();
+        let (root, _) = request.directories()?;
+        if self.shared.bubblewrap().is_ok() {
+            self.shared.refuse_writable_programs(&root, &policy)?;
+        }
+        let (resolved, temporary) = self.resolve_for_show(&policy, request)?;
+        self.refuse_unfit(&resolved.confinement, None)?;
+        Plan::new(&self.shared, &policy, request, &resolved, &temporary, &self.shared.bridge())?;
+        Ok(resolved.confinement)
+    }
+
+    /// Refuses what no command can start under, or what would let one replace what confines it.
+    fn refuse_unfit(&self, confinement: &Confinement, shell: Option<&AbsPath>) -> Result<(), Error> {
+        refuse_hidden(&confinement.working_directory, confinement)?;
+        if self.shared.bubblewrap().is_ok() {
+            self.shared.refuse_opened_programs(&confinement.files)?;
+        }
+        if self.shared.entry.is_some() {
+            needed::refuse_hidden(&confinement.files, shell)?;
+        }
+        Ok(())
+    }
+
+    /// What of the sandbox's own `/proc` is shut.
+    pub(crate) fn guards(&self) -> io::Result<&ProcGuards> {
+        self.shared.guards()
     }
 
     /// What would confine `request`, in the words of `backend`, for a person to read. Nothing is run.
