@@ -284,31 +284,43 @@ fn nothing_opens_what_an_administrator_keeps_to_himself() {
     let mut made = in_project(&project, Command::new("sh"));
     assert!(output(made.args(["-c", git])).status.success(), "git works here");
     let outside = project.outside();
-    let managed_run = |denied: &str, lock: bool, words: &[&str]| {
+    let said_of = |denied: &str, lock: bool, words: &[&str]| {
         let settings = json!({ "sandbox": { "filesystem": {
             "denyRead": [outside.join(denied)], "allowRead": [outside.join("vault/open")],
             "allowManagedReadPathsOnly": lock,
         } } });
-        let ended = output(managed(&project, &settings).arg("run").args(words));
+        let ended = output(managed(&project, &settings).args(words));
         (ended.status.code(), String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned())
     };
     let main = outside.join("vault/main").display().to_string();
     let read = format!("cat {main}/key; echo x >{main}/new");
     for denied in ["vault", "l*k"] {
-        let (status, said) = managed_run(denied, true, &["--root", &main, "-c", &read]);
+        let (status, said) = said_of(denied, true, &["explain", "read", "--root", &main, &main]);
         assert!(status == Some(125) && said.contains("start somewhere else"), "{denied}: {said}");
-        let (_, said) = managed_run(denied, true, &["--allow-write", &main, "-c", &read]);
+        let (_, said) = said_of(denied, false, &["explain", "read", "--root", &main, &main]);
+        assert!(said.contains(": allowed"), "there is no lock: {said}");
+    }
+    // To others the bubblewrap of the machine seems to be nobody's in there, and is not used.
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    for denied in ["vault", "l*k"] {
+        let (status, said) = said_of(denied, true, &["run", "--root", &main, "-c", &read]);
+        assert!(status == Some(125) && said.contains("start somewhere else"), "{denied}: {said}");
+        let (_, said) = said_of(denied, true, &["run", "--allow-write", &main, "-c", &read]);
         assert!(!said.contains("s3cret") && said.contains("--allow-write"), "{denied}: {said}");
     }
     let tree = outside.join("tree").display().to_string();
-    let (_, said) = managed_run("vault", true, &["--root", &tree, "-c", &format!("cat {main}/.git/config")]);
+    let (_, said) =
+        said_of("vault", true, &["run", "--root", &tree, "-c", &format!("cat {main}/.git/config")]);
     assert!(!said.contains("[core]") && said.contains("is not opened to git"), "{said}");
     assert!(!outside.join("vault/main/new").exists());
 
     let open = outside.join("vault/open").display().to_string();
-    let (status, said) = managed_run("vault", true, &["--root", &open, "--", "touch", &format!("{open}/x")]);
+    let (status, said) =
+        said_of("vault", true, &["run", "--root", &open, "--", "touch", &format!("{open}/x")]);
     assert_eq!(status, Some(0), "he opens it himself: {said}");
-    let (_, said) = managed_run("vault", false, &["--root", &main, "-c", &read]);
+    let (_, said) = said_of("vault", false, &["run", "--root", &main, "-c", &read]);
     assert!(said.contains("s3cret"), "there is no lock: {said}");
 }
 
