@@ -27,10 +27,12 @@
 mod access;
 mod breadth;
 mod call;
+mod derived;
 mod excluded;
 mod files;
 mod indirect;
 mod line;
+mod moved;
 mod naming;
 mod opened;
 mod place;

@@ -6,6 +6,7 @@
 //! seen; that is what the sandbox is for.
 
 use super::Context;
+use super::derived::derived;
 use super::opened::opened;
 use super::place::{Place, is_home_spelled, place_of};
 use crate::program::{Operands, Program, keeps_first};
@@ -216,12 +217,14 @@ pub(super) fn touches(program: &Program, reads: bool, context: &Context<'_>) -> 
         }
     }
     if listed(COPIERS) {
-        add_destinations(program, context, &mut found);
+        found.extend(destinations(program, context));
     }
     if let Some((_, options)) = OUTPUTS.iter().find(|(known, _)| *known == name) {
         add_outputs(options, program, context, &mut found);
     }
     found.extend(opened(program, reads, context));
+    let derived = derived(program, &found, context);
+    found.extend(derived);
     found
 }
 
@@ -330,8 +333,8 @@ fn add_word(access: Access, word: &Word, program: &Program, context: &Context<'_
     }
 }
 
-/// Adds what a copy makes: the last operand, and what the files would be called in it.
-fn add_destinations(program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
+/// What a copy takes, and the words that name where it goes, with the mark behind which the name starts.
+fn copied(program: &Program) -> (Vec<&Word>, Vec<(&Word, Option<char>)>) {
     let is_operand =
         |word: &&Word| word.value.as_deref().is_none_or(|value| !value.starts_with('-') || value == "-");
     let mut operands: Vec<&Word> = program.words.iter().skip(1).filter(is_operand).collect();
@@ -345,16 +348,38 @@ fn add_destinations(program: &Program, context: &Context<'_>, found: &mut Vec<To
         .words
         .iter()
         .find(|word| word.value.as_deref().is_some_and(|v| v.starts_with("--target-directory=")));
-    for (word, part) in target.map(|word| (word, None)).into_iter().chain(long.map(|word| (word, Some('='))))
-    {
-        let text = part.and_then(|mark| word.value.as_deref()?.split_once(mark)).map(|(_, text)| text);
-        let place = place_of(word, text, program, context);
+    let targets = target.map(|word| (word, None)).into_iter().chain(long.map(|word| (word, Some('='))));
+    (operands, targets.collect())
+}
+
+/// What a copy takes.
+pub(super) fn sources(program: &Program) -> Vec<&Word> {
+    copied(program).0
+}
+
+/// Where a copy goes.
+pub(super) fn targets(program: &Program, context: &Context<'_>) -> Vec<Place> {
+    copied(program).1.into_iter().map(|target| target_place(target, program, context)).collect()
+}
+
+fn target_place((word, mark): (&Word, Option<char>), program: &Program, context: &Context<'_>) -> Place {
+    let text = mark.and_then(|mark| word.value.as_deref()?.split_once(mark)).map(|(_, text)| text);
+    place_of(word, text, program, context)
+}
+
+/// What a copy makes: the last operand, and what the files would be called in it.
+fn destinations(program: &Program, context: &Context<'_>) -> Vec<Touch> {
+    let mut found = Vec::new();
+    let (operands, targets) = copied(program);
+    for target @ (word, _) in targets {
+        let place = target_place(target, program, context);
         if let Place::Paths(paths) = &place {
             let inner = within(paths, &operands, program);
             found.extend(inner.into_iter().map(|place| Touch::new(Access::Write, place, &word.raw, context)));
         }
         found.push(Touch::new(Access::Write, place, &word.raw, context));
     }
+    found
 }
 
 /// Whether a copy makes the directories in front of a name as well: `cp --parents a/b d` makes `d/a/b`.
@@ -464,6 +489,8 @@ fn edits_of_sed(program: &Program, context: &Context<'_>) -> Option<Vec<Touch>> 
         let word = &program.words[at];
         Touch::new(Access::Write, place_of(word, None, program, context), &word.raw, context)
     };
+    let found: Vec<Touch> = script.files.iter().copied().map(touch).collect();
+    let derived = derived(program, &found, context);
     let only_edits = script.in_place && script.only_edits();
-    (only_edits && !script.files.is_empty()).then(|| script.files.into_iter().map(touch).collect())
+    (only_edits && !found.is_empty()).then(|| found.into_iter().chain(derived).collect())
 }

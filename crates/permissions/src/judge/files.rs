@@ -31,14 +31,13 @@ impl<'a> Files<'a, '_> {
             paths.covers(path) || (self.context.folds_case && paths.covers_folded(&fold(path)))
         };
         match &touch.place {
-            Place::Paths(_) if touch.reached.iter().any(covers) => Hit::Yes,
+            _ if touch.reached.iter().any(covers) => Hit::Yes,
             Place::Paths(_) => Hit::No,
             Place::Wildcard(found) => {
                 let meets =
                     |found: &AbsPath| paths.patterns().iter().any(|rule| may_meet(found, rule.as_literal()));
                 if found.iter().any(meets) { Hit::Maybe } else { Hit::No }
             }
-            Place::Below { .. } if touch.reached.iter().any(covers) => Hit::Yes,
             Place::Below { hidden, .. } => {
                 let lies = |found: &AbsPath| {
                     paths.patterns().iter().any(|rule| may_lie_below(found, rule.as_literal(), *hidden))

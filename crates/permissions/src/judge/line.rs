@@ -5,6 +5,7 @@ mod parts;
 
 use super::access::{Touch, touches};
 use super::files::{Files, Hit, refuses};
+use super::moved::Moved;
 use super::place::{Place, place_of};
 use super::spelling::{Spellings, spell, squeeze};
 use super::{
@@ -30,6 +31,7 @@ pub(super) fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) 
     let programs = programs_of(line, &reading, context);
     let leaves =
         (*unsandboxed && rules.allow_unsandboxed) || excluded::excluded(rules, &reading, &programs).is_some();
+    let moved = Moved::of(line, &reading, &programs, context);
     let lines = Lines {
         sandboxed: context.sandboxed && !leaves,
         line: squeeze(line.trim()),
@@ -37,7 +39,8 @@ pub(super) fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) 
         spellings: spell(&programs.list),
         hides_code: programs.is_cut || hides_code(&programs),
         unlisted: programs.is_cut.then(|| line.replace(['"', '\'', '\\'], "")),
-        touched: Touched::of(rules, &programs, context),
+        touched: Touched::of(rules, &programs, &moved, context),
+        moved,
         files: Files { rules, context },
         names_hosts: !hosts.is_empty(),
         allow: parts::allowing(rules, call, context.mode),
@@ -61,6 +64,8 @@ struct Lines<'a, 'c> {
     /// One for each program.
     spellings: Vec<Spellings>,
     touched: Touched,
+    /// Links that the line brings to where it uses them.
+    moved: Moved,
     /// Whether the line runs code that is not in it, so that any rule about commands may be met.
     hides_code: bool,
     /// The line without its quotes, where it runs more programs than are listed.
@@ -87,7 +92,7 @@ struct Touched {
 const MOST_TOUCHED: usize = 8_000;
 
 impl Touched {
-    fn of(rules: &RuleSet, programs: &Programs, context: &Context<'_>) -> Self {
+    fn of(rules: &RuleSet, programs: &Programs, moved: &Moved, context: &Context<'_>) -> Self {
         let is_path = |rule: &PermissionRule| matches!(rule.rule.pattern, Some(Pattern::Path(_)));
         let has_paths = rules.deny.iter().chain(&rules.ask).any(is_path);
         let mut touched = Touched { is_cut: has_paths && programs.is_cut, ..Touched::default() };
@@ -102,7 +107,7 @@ impl Touched {
                 is_long.then(|| Program { words: program.words.part(0..MOST_TOUCHED), ..program.clone() });
             let of_words = touches(start.as_ref().unwrap_or(program), has_paths, context).into_iter();
             let before = touched.by_words.len();
-            touched.by_words.extend(of_words.map(|touch| (at, touch)));
+            touched.by_words.extend(of_words.map(|touch| (at, moved.settle(at, touch, context))));
             touched.is_cut |= (is_long || program.is_cut()) && touched.by_words.len() > before;
             if has_own_redirections(program, programs) {
                 touched.is_cut |= program.redirections.len() > MOST_TOUCHED;
@@ -111,7 +116,7 @@ impl Touched {
                     .iter()
                     .take(MOST_TOUCHED)
                     .flat_map(|redirection| of_redirection(redirection, program, context));
-                touched.by_redirections.extend(found.map(|touch| (at, touch)));
+                touched.by_redirections.extend(found.map(|touch| (at, moved.settle(at, touch, context))));
             }
         }
         touched
@@ -294,12 +299,13 @@ impl<'a> Lines<'a, '_> {
     fn removals(&self) -> Vec<crate::removal::Removal> {
         let added = self.rules.directories.iter().map(|added| &added.path);
         let directories: Vec<AbsPath> = self.context.directories.iter().chain(added).cloned().collect();
+        let follow = |path: &AbsPath| self.moved.follow(path, self.context);
         let places = Places {
             root: self.context.root,
             home: self.context.home,
             directories: &directories,
             folds_case: self.context.folds_case,
-            follow: self.context.follow,
+            follow: &follow,
         };
         removals(self.programs, &places)
     }

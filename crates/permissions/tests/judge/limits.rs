@@ -90,6 +90,8 @@ fn long_paths(n: usize) -> Vec<String> {
         }
     }
     lines.push(format!("cat {}", "~/a:".repeat(n / 4)));
+    lines.push(format!("{}touch {}", "mv a b c d e;".repeat(16), "e/x ".repeat(n / 4)));
+    lines.push("cp -r a b;".repeat(n / 10));
     lines.push(format!(
         "{}cat {many}",
         (0..7).map(|at| format!("cd /{at}/{};", "d/".repeat(100))).collect::<String>()
@@ -102,7 +104,7 @@ fn long_paths(n: usize) -> Vec<String> {
 fn links_are_asked_about_in_proportion_to_the_line() {
     for mode in [Mode::Default, Mode::AcceptEdits] {
         let session = Session::new().deny(&["Bash(rm z)", "Read(**/.env)", "Edit(src/**)"]).mode(mode);
-        for line in long_paths(10_000) {
+        for line in long_paths(6_000) {
             let asked = RefCell::new(Vec::new());
             let counting = |path: &AbsPath| {
                 asked.borrow_mut().push(path.as_bytes().len());
@@ -128,7 +130,7 @@ fn time_grows_as_the_line_does() {
         session.says(line);
         start.elapsed()
     };
-    for (short, long) in long_paths(2_000).iter().zip(&long_paths(8_000)) {
+    for (short, long) in long_paths(1_500).iter().zip(&long_paths(6_000)) {
         let is_linear = || {
             let (short, long) = (time(short), time(long));
             long < short * 8 + Duration::from_millis(5)

@@ -8,6 +8,7 @@ mod evasions;
 mod fixture;
 mod laws;
 mod limits;
+mod moved;
 #[path = "../../../policy/tests/spec/page.rs"]
 mod page;
 mod readers;

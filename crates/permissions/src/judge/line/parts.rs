@@ -205,8 +205,8 @@ impl<'a> Lines<'a, '_> {
             return By::Nature;
         }
         if self.context.mode == Mode::AcceptEdits && program.role == Role::Last {
-            let may_edit = |touch: &Touch| self.is_inside(&touch.place, true);
-            if edits(program, self.context).is_some_and(|touches| touches.iter().all(may_edit)) {
+            let may_edit = |touch| self.is_inside(&self.moved.settle(at, touch, self.context).place, true);
+            if edits(program, self.context).is_some_and(|touches| touches.into_iter().all(may_edit)) {
                 return By::Mode(self.context.mode);
             }
         }
@@ -253,8 +253,13 @@ impl<'a> Lines<'a, '_> {
         let place = |word: &usize| match program.words[*word].value.as_deref() {
             // What `find` puts there lies below where it starts, which is looked at on its own.
             Some("{}") if program.operands == Operands::More => Place::Paths(Vec::new()),
-            _ => place_of(&program.words[*word], None, program, self.context),
+            _ => {
+                let place = place_of(&program.words[*word], None, program, self.context);
+                self.moved.settle_place(at, place, self.context)
+            }
         };
+        let here =
+            |paths: &[AbsPath]| self.moved.settle_place(at, Place::Paths(paths.to_vec()), self.context);
         let behind_find =
             program.outer.is_some_and(|outer| self.programs.list[outer].name.as_deref() == Some("find"));
         (program.operands == Operands::Complete
@@ -262,12 +267,8 @@ impl<'a> Lines<'a, '_> {
             || (behind_find && !reads.is_counted && takes_only_files(program, &reads.files)))
             && (!reads.git || in_working_directory)
             && reads.files.iter().all(|word| self.is_readable(&place(word)))
-            && (!reads.here
-                || program
-                    .directory
-                    .known()
-                    .is_some_and(|paths| self.is_readable(&Place::Paths(paths.to_vec()))))
-            && program.redirections.iter().all(|redirection| self.is_readable_input(redirection, program))
+            && (!reads.here || program.directory.known().is_some_and(|paths| self.is_readable(&here(paths))))
+            && program.redirections.iter().all(|redirection| self.is_readable_input(redirection, at, program))
     }
 
     /// `xargs` with options that only say how much is handed on, around a program that looks at no file.
@@ -287,15 +288,16 @@ impl<'a> Lines<'a, '_> {
     }
 
     /// Whether an input shows nothing from outside of the directories that are worked in, nor what a variable holds.
-    fn is_readable_input(&self, redirection: &Redirection, program: &Program) -> bool {
+    fn is_readable_input(&self, redirection: &Redirection, at: usize, program: &Program) -> bool {
         let target = &redirection.target;
+        let place = || place_of(target, None, program, self.context);
         match redirection.operator {
             RedirectionOperator::HereDocument => target.flags.quoted || !self.line.contains('$'),
             RedirectionOperator::HereString => target.value.is_some(),
             operator if !operator.reads() => true,
             _ => {
                 target.value.as_deref() == Some("/dev/null")
-                    || self.is_readable(&place_of(target, None, program, self.context))
+                    || self.is_readable(&self.moved.settle_place(at, place(), self.context))
             }
         }
     }
