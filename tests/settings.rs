@@ -399,3 +399,26 @@ fn a_variable_that_names_no_directory_is_refused() {
         );
     }
 }
+
+/// What would be left out by the lock is not advised.
+#[test]
+fn under_a_lock_on_reads_what_is_advised_is_the_administrators_to_do() {
+    let Some(project) = Project::where_it_works() else { return };
+    let vault = project.home().join("vault");
+    std::fs::create_dir(&vault).expect("own directory");
+    std::fs::write(vault.join("key"), "").expect("own directory");
+    let settings = json!({ "sandbox": { "filesystem": {
+        "denyRead": [vault.to_str()], "allowManagedReadPathsOnly": true,
+    }}});
+    for (verb, says) in [
+        ("read", vec!["allowRead of managed settings; no others count"]),
+        ("write", vec!["take sandbox.filesystem.denyRead", "--allow-write"]),
+    ] {
+        let mut command = managed(&project, &settings);
+        let output = output(command.args(["explain", "--json", verb]).arg(vault.join("key")));
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        let changes = answer["changes"].as_array().cloned().unwrap_or_default();
+        let are_said = says.iter().all(|says| changes.iter().any(|change| change.to_string().contains(says)));
+        assert!(changes.len() == says.len() && are_said, "{answer:#}");
+    }
+}

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::options::RuleOptions;
 use crate::policy::read;
 use palisade_policy::{
-    AbsPath, Access, Effect, FileList, FileRule, Layer, Origin, PathPattern, Policy, Printable,
+    AbsPath, Access, Effect, FileList, FileRule, FileSets, Layer, Origin, PathPattern, Policy, Printable,
 };
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -111,21 +111,32 @@ fn supposed(inquiry: &Inquiry<'_>, policy: &Policy, steps: &[Step]) -> Result<Po
             Step::AddManaged(_) => policy.files.allow_read.extend(step.added().map(|(_, rule)| rule)),
             Step::Add(..) => {}
             Step::TakeAway(origin) => {
-                let files = &mut policy.files;
-                for list in [
-                    &mut files.allow_write,
-                    &mut files.deny_write,
-                    &mut files.deny_read,
-                    &mut files.allow_read,
-                ] {
-                    list.retain(|rule| rule.origin != *origin);
+                for list in
+                    [FileList::AllowWrite, FileList::DenyWrite, FileList::DenyRead, FileList::AllowRead]
+                {
+                    list_of(&mut policy.files, list).retain(|rule| rule.origin != *origin);
                 }
             }
             Step::Disable => policy.files_disabled = true,
             Step::Enable => policy.files_disabled = false,
         }
     }
+    // What was left out for a rule that is gone now is not any more.
+    if steps.iter().any(|step| matches!(step, Step::TakeAway(_))) {
+        for (list, rule) in steps.iter().filter_map(Step::added) {
+            list_of(&mut policy.files, list).push(rule);
+        }
+    }
     Ok(policy)
+}
+
+fn list_of(files: &mut FileSets, list: FileList) -> &mut Vec<FileRule> {
+    match list {
+        FileList::AllowWrite => &mut files.allow_write,
+        FileList::DenyWrite => &mut files.deny_write,
+        FileList::DenyRead => &mut files.deny_read,
+        FileList::AllowRead => &mut files.allow_read,
+    }
 }
 
 fn text_for(path: &AbsPath) -> Result<Vec<u8>, Failure> {
