@@ -91,6 +91,24 @@ fn the_devices_are_those_that_every_program_needs() {
     );
 }
 
+/// A root owns the nodes inside as it does outside, and they are the host's. Each is given the mode that it has.
+#[test]
+fn the_nodes_in_dev_cannot_be_changed() {
+    let Some(project) = Project::where_it_works() else { return };
+    for name in ["null", "zero", "full", "random", "urandom", "tty"] {
+        let node = format!("/dev/{name}");
+        let mode = std::fs::metadata(&node).expect("every system has it").permissions().mode() & 0o7777;
+        for line in [
+            format!("chmod {mode:o} {node}"),
+            format!("chown --reference={node} {node}"),
+            format!("chmod {mode:o} /proc/self/root{node}"),
+        ] {
+            let run = project.line(&line);
+            assert!(run.status != 0 && run.stderr.contains("Read-only file system"), "{line}: {run:?}");
+        }
+    }
+}
+
 #[test]
 fn shared_memory_works_and_is_the_sandboxs_own() {
     let Some(project) = Project::where_it_works() else { return };

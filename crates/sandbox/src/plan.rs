@@ -73,7 +73,7 @@ impl Plan {
         let expected = expected(&mounts)?;
         let (mounts, attached) = if can_attach {
             let (first, then) = mounts.split();
-            (first, Some(then).filter(|then| !then.steps().is_empty()))
+            (first, Some(then))
         } else {
             (mounts, None)
         };

@@ -13,6 +13,9 @@
 //! the same file. What was mounted is
 //! [verified](super::Held::verify) afterwards, as if bubblewrap had done it.
 //!
+//! The nodes in the sandbox's `/dev` that are the host's own are made read-only first, which bubblewrap cannot without
+//! making them no devices: a confined root owns them, and could else change their mode on the host.
+//!
 //! What this does not do: what a rule names below `/dev` and `/proc`, of which the sandbox has its own, bubblewrap mounts,
 //! since it can still reach the host's. [`Mounts::split`] says who does what.
 
@@ -82,6 +85,7 @@ fn outcome(progress: Progress, mounts: &Mounts) -> Result<(), LaunchError> {
         sys::DONE => return Ok(()),
         sys::ENTERING => return Err(LaunchError::Namespaces(error())),
         sys::MASKS => return Err(failed("opening what hides files")(error())),
+        sys::DEVICES => return Err(failed("making the sandbox's device nodes read-only")(error())),
         step => usize::try_from(step).ok().and_then(|step| mounts.steps().get(step)),
     };
     let at = step.map_or_else(AbsPath::root, |step| step.path().clone());

@@ -18,8 +18,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 pub(super) use attach::{
-    Change, DONE, ENTERING, MASKS, Progress, Source, Step, What, Work, fork_attacher, has_mount_calls,
-    read_progress,
+    Change, DEVICES, DONE, ENTERING, MASKS, Progress, Source, Step, What, Work, fork_attacher,
+    has_mount_calls, read_progress,
 };
 pub(super) use warden::{forget, fork_warden, hand_over};
 

@@ -100,6 +100,13 @@ pub(in crate::linux) const DONE: i32 = -1;
 pub(in crate::linux) const ENTERING: i32 = -2;
 /// [`Progress::step`] when the masks could not be opened.
 pub(in crate::linux) const MASKS: i32 = -3;
+/// [`Progress::step`] when the devices could not be made read-only.
+pub(in crate::linux) const DEVICES: i32 = -4;
+
+/// What of the sandbox's own `/dev` is the host's: bubblewrap binds these nodes, the last one where standard output is a
+/// terminal, which that is then.
+const HOSTS_DEVICES: [&CStr; 7] =
+    [c"/dev/null", c"/dev/zero", c"/dev/full", c"/dev/random", c"/dev/urandom", c"/dev/tty", c"/dev/console"];
 
 /// Whether this kernel has all the calls that are needed (Linux 5.12), and nobody refuses them.
 pub(in crate::linux) fn has_mount_calls() -> bool {
@@ -151,6 +158,7 @@ fn live(work: &Work<'_>, bases: &mut Vec<OwnedFd>, substitutes: &mut Vec<OwnedFd
     let failed = |step| move |errno: Errno| Progress { step, errno: errno.raw_os_error() };
     let result = enter(work).map_err(failed(ENTERING)).and_then(|()| {
         let mut masks = Masks::open(work, substitutes).map_err(failed(MASKS))?;
+        shut_devices().map_err(failed(DEVICES))?;
         for (index, step) in work.steps.iter().enumerate() {
             step.make(&mut masks, bases).map_err(failed(index as i32))?;
         }
@@ -166,6 +174,21 @@ fn enter(work: &Work<'_>) -> Result<()> {
     // Each writable directory keeps a descriptor open. What cannot be raised shows by then.
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    Ok(())
+}
+
+/// Keeps the nodes themselves, which a confined root owns as it does outside, from being changed. What is read and
+/// written through them is not the file system's, so that goes on.
+fn shut_devices() -> Result<()> {
+    for at in HOSTS_DEVICES {
+        match open(at).and_then(|node| set_attributes(&node, libc::MOUNT_ATTR_RDONLY, 0, false)) {
+            // bubblewrap made none, or a rule hides it.
+            Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => {}
+            // A rule has put the host's whole directory there, without devices: the node, or a link, is no mount.
+            Err(Errno::INVAL | Errno::LOOP) => {}
+            Err(error) => return Err(error),
+        }
+    }
     Ok(())
 }
 
@@ -352,8 +375,11 @@ fn empty_directory() -> Result<OwnedFd> {
 fn set_writable(mount: &OwnedFd, is_writable: bool, recursive: bool) -> Result<()> {
     const ALWAYS: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
     let (set, clear) = if is_writable { (0, libc::MOUNT_ATTR_RDONLY) } else { (libc::MOUNT_ATTR_RDONLY, 0) };
-    let attributes =
-        libc::mount_attr { attr_set: ALWAYS | set, attr_clr: clear, propagation: 0, userns_fd: 0 };
+    set_attributes(mount, ALWAYS | set, clear, recursive)
+}
+
+fn set_attributes(mount: &OwnedFd, set: u64, clear: u64, recursive: bool) -> Result<()> {
+    let attributes = libc::mount_attr { attr_set: set, attr_clr: clear, propagation: 0, userns_fd: 0 };
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a C string, and the pointer leads to as many bytes of attributes as the call is told.
     let result = unsafe {
