@@ -37,8 +37,7 @@ pub(crate) struct Reads {
 /// What a command reads, when that is all it does. `words` are the program and its arguments, `name` is its
 /// base name.
 pub(crate) fn reads(words: &[Word], name: &str) -> Option<Reads> {
-    let program = words.first()?.value.as_deref()?;
-    if program != name && !is_in_system_directory(program) {
+    if !is_called(words, name) {
         return None;
     }
     match name {
@@ -54,6 +53,12 @@ pub(crate) fn reads(words: &[Word], name: &str) -> Option<Reads> {
         _ if table::is_version_probe(name, words) => Some(Reads::default()),
         _ => table::find(name).and_then(|tool| tool.reads(words)),
     }
+}
+
+/// Whether the program of that name is called by it, or by the system's path. Any other path may lead to anything.
+pub(crate) fn is_called(words: &[Word], name: &str) -> bool {
+    let program = words.first().and_then(|word| word.value.as_deref());
+    program.is_some_and(|program| program == name || is_in_system_directory(program))
 }
 
 /// Whether a program of that path is the system's, since only an administrator can put one there.
@@ -120,7 +125,9 @@ impl Tool {
         match self.kind {
             Kind::Bare if !operands.is_empty() => return None,
             Kind::Bare | Kind::Text => return Some(Reads { only_text: self.any_words, ..Reads::default() }),
-            Kind::AtMost(most) if operands.len() > most => return None,
+            Kind::AtMost(most) if operands.len() + self.options_behind(words, &operands) > most => {
+                return None;
+            }
             Kind::Format => {
                 let is_format =
                     |at: &usize| words[*at].value.as_deref().is_some_and(|word| word.starts_with('+'));
@@ -132,6 +139,12 @@ impl Tool {
         let files: Vec<usize> = operands.into_iter().skip(skipped).collect();
         let is_counted = matches!(self.kind, Kind::AtMost(_));
         Some(Reads { here: files.is_empty() && self.here, files, is_counted, ..Reads::default() })
+    }
+
+    /// How many words behind the first operand look like options, and may be operands to some versions.
+    fn options_behind(&self, words: &[Word], operands: &[usize]) -> usize {
+        let Some(first) = operands.first() else { return 0 };
+        (*first..words.len()).filter(|at| !operands.contains(at)).count()
     }
 
     /// The indices of the words that are no options; `None` when some word is not certain or some option does

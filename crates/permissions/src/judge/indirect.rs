@@ -20,6 +20,7 @@ pub(super) fn rebinds(program: &Program) -> bool {
     match program.name.as_deref() {
         Some("alias") => words.iter().any(|word| word.value.as_deref().is_none_or(|v| v.contains('='))),
         Some("hash") => words.iter().any(|word| word.value.is_none() || option_has(word, 'p')),
+        Some("enable") => words.iter().any(|word| word.value.is_none() || option_has(word, 'f')),
         _ => sets(program, false, |name| {
             name.starts_with("BASH_") && name != "BASH_REMATCH" || matches!(name, "ENV" | "PS0" | "PS4")
         }),
@@ -102,8 +103,11 @@ pub(super) fn only_steers(program: &Program) -> bool {
     let Some((_, words)) = program.words.split_first() else { return false };
     let is_number = |word: &Word| matches!(word.raw.trim_matches('"'), "$!" | "$?");
     let are_certain = words.iter().all(|word| word.value.is_some() || is_number(word));
+    // With a path in front it is a file that is called so.
+    let is_builtin = program.words[0].value.as_deref() == program.name.as_deref();
     let is_option = |word: &Word| matches!(word.value.as_deref(), Some(v) if v.starts_with(['-', '+']) || v == "pipefail");
     are_certain
+        && is_builtin
         && match program.name.as_deref() {
             Some("break" | "continue" | "exit" | "return" | "shift") => true,
             Some("wait") => !sets(program, true, |_| true),

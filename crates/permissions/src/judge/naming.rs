@@ -11,6 +11,10 @@ use crate::shell::{Word, stores_count};
 /// if `open` says so.
 pub(super) fn sets(program: &Program, open: bool, is: fn(&str) -> bool) -> bool {
     let name = program.name.as_deref().unwrap_or_default();
+    // With a path in front it is another program.
+    if program.words.first().and_then(|word| word.value.as_deref()) != Some(name) {
+        return false;
+    }
     let Some(letters) = builtin::letters_of(name) else { return false };
     if matches!(name, "compgen" | "complete" | "hash") {
         return false;

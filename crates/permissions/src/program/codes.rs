@@ -96,7 +96,11 @@ fn leaving(marks: &[&str], words: &[Word], at: usize) -> Option<Inner> {
     let text = words[at].value.as_deref().unwrap_or(&words[at].raw);
     let (_, rest) = marks.iter().find_map(|mark| text.split_once(mark))?;
     match rest.trim() {
-        "" => words.get(at + 1).map(|word| Inner::code(std::slice::from_ref(word), Language::Posix)),
+        // gcc parts the words of its wrapper by commas.
+        "" => words.get(at + 1).map(|word| match word.value.as_deref() {
+            Some(text) => code(&text.replace(',', " ")),
+            None => code_of(word),
+        }),
         rest => {
             let end = rest.find([',', ')', '\n']).unwrap_or(rest.len());
             Some(Inner::text(&rest[..end], Language::Posix))

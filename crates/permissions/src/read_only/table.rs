@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Text,
     /// Files.
     Files,
-    /// So many files at most; with more it writes.
+    /// So many files at most; with more it writes. Some versions take no option behind the first.
     AtMost(usize),
     /// A pattern, then files.
     PatternThenFiles,
@@ -170,9 +170,9 @@ const TOOLS: &[Tool] = &[
     files("cat", &[], ""),
     files("cd", &[], ""),
     Tool { name: "cksum", bad: &["c", "check"], values: "a", ..PLAIN },
-    Tool { name: "cmp", kind: Kind::AtMost(4), values: "in", ..PLAIN },
+    files("cmp", &[], "in"),
     Tool { name: "column", bad: &["file"], values: "scnNoRTWEOH", globs: false, ..PLAIN },
-    Tool { name: "comm", kind: Kind::AtMost(2), ..PLAIN },
+    files("comm", &[], ""),
     Tool {
         name: "cut",
         values: "bcdfO",
@@ -216,7 +216,7 @@ const TOOLS: &[Tool] = &[
     Tool { name: "hexdump", bad: &["f"], values: "ens", globs: false, ..PLAIN },
     bare("hostname", &["F", "b", "file", "boot"], ""),
     pure("id"),
-    Tool { name: "join", kind: Kind::AtMost(2), values: "aevjot12", ..PLAIN },
+    files("join", &[], "aevjot12"),
     Tool {
         name: "jq",
         kind: Kind::PatternThenFiles,

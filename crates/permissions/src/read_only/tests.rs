@@ -152,6 +152,10 @@ fn programs() {
             "xxd -pl 1 in out",
             "xxd -revert f",
             "xxd -- in out",
+            // Whatever follows the input is the output.
+            "xxd in -i",
+            "uniq in -c",
+            "base64 in -w0",
             "tree -L1o y",
             "tree -Lo 1 y",
             "tree -Po x y",

@@ -30,6 +30,9 @@ const SETTING: &[&str] = &[
     "local HOME=/x",
     "getopts ab PATH",
     "declare 'BASH_CMDS[ls]=/usr/bin/rm'",
+    "builtin wait -p PATH",
+    "command printf %n PATH",
+    "builtin -- unset PATH",
 ];
 
 #[test]
@@ -115,6 +118,8 @@ fn code_behind_an_option_of_a_builtin_is_read() {
         "fzf --preview='rm x'",
         "xterm -e rm x",
         "pandoc -F rm f",
+        "gcc -wrapper rm,x a.c",
+        "builtin mapfile -tC 'rm x' -c1 <<< y",
     ];
     for session in [open(&["Bash(rm *)"]), Session::new().mode(Mode::BypassPermissions).deny(&["Bash(rm *)"])]
     {
@@ -135,6 +140,7 @@ fn code_behind_an_option_of_a_builtin_is_read() {
         "printf -v 'BASH_CMDS[ls]' /bin/rm; ls x",
         "read 'BASH_ALIASES[ls]' <<< rm; ls x",
         "export BASH_ENV=/dev/stdin; bash -c : <<< 'rm x'",
+        "enable -f ./x.so ls; ls x",
         "run-parts --regex '^rm$' -a x /usr/bin",
     ];
     all(&open(&["Bash(rm *)"]), &hidden, "asks");
@@ -274,4 +280,38 @@ fn a_script_for_sed_that_is_only_one_for_some_is_not_let_through() {
         ["sed -i ':a w /etc/x' x", "sed -i 'r /etc/x' f", "sed -i p 'w /etc/x' f", "sed -ni '' 'w /etc/x' f"];
     all(&editing, &lines, "asks");
     all(&editing, &["sed -i s/a/b/ f", "sed -i ':a;N;$!ba;s/x/y/' f", "sed -i.bak 2d a b"], "allow");
+}
+
+/// A file of the project may be called like a builtin, a wrapper or a reader.
+#[test]
+fn a_file_that_is_called_like_a_known_program_is_none() {
+    for path in ["./", "bin/", "/tmp/", "../", "~/"] {
+        for line in [
+            "exit",
+            "wait",
+            "set -e",
+            "break",
+            "xargs -n1 echo",
+            "xargs echo",
+            "timeout 5 ls",
+            "nice ls",
+            "time ls",
+            "builtin ls",
+            "command -v x",
+            "command ls",
+            "nohup ls",
+            "true",
+            "cd x",
+            "find . -exec ls {} \\;",
+        ] {
+            Session::new().check(&format!("{path}{line}"), "asks");
+            Session::new()
+                .mode(Mode::AcceptEdits)
+                .allow(&["Bash(ls *)"])
+                .check(&format!("{path}{line}"), "asks");
+        }
+    }
+    let ordinary =
+        ["exit", "set -e", "timeout 5 ls", "/usr/bin/timeout 5 ls", "/usr/bin/xargs echo", "command -v x"];
+    all(&Session::new(), &ordinary, "allow");
 }

@@ -84,20 +84,21 @@ impl<'a> Lines<'a, '_> {
             Some((outermost, _)) if missing.iter().any(runs_others) => {
                 parts.push(remedy::Part::Exact(&self.spellings[outermost]));
             }
-            _ => parts.extend(missing.iter().map(|at| match self.is_about_files(*at) {
+            _ => parts.extend(missing.iter().map(|at| match self.is_about_words(*at) {
                 true => remedy::Part::Exact(&self.spellings[*at]),
                 false => remedy::Part::Command(&self.programs.list[*at], &self.spellings[*at]),
             })),
         }
     }
 
-    /// Whether a program asks because of the files that it names: it only reads, or touches files outside of the
-    /// directories that are worked in.
-    fn is_about_files(&self, at: usize) -> bool {
+    /// Whether a program asks because of the words that it is given: it names variables or programs, only reads, or
+    /// touches files outside of the directories that are worked in.
+    fn is_about_words(&self, at: usize) -> bool {
         let program = &self.programs.list[at];
         let name = program.name.as_deref().unwrap_or_default();
         let is_outside = |touch: &Touch| !self.is_inside(&touch.place, touch.access == Access::Write);
-        read_only::reads(&program.words, name).is_some()
+        gives_meaning(program)
+            || read_only::reads(&program.words, name).is_some()
             || touches(program, true, self.context).iter().any(is_outside)
     }
 
@@ -146,7 +147,7 @@ impl<'a> Lines<'a, '_> {
         }
         match (reason, program.role) {
             (Some(reason), _) => By::Nothing(Reason::Uncertain(reason)),
-            (None, Role::Plain) => By::Nature,
+            (None, Role::Plain) if is_known(program) => By::Nature,
             _ if !self.programs.assignments(at).all(is_harmless) => {
                 By::Nothing(Reason::Indirect("a variable in front of a command"))
             }
@@ -178,8 +179,7 @@ impl<'a> Lines<'a, '_> {
         let deletes = program.role == Role::Other
             && name == "find"
             && program.words.iter().any(|word| word.value.as_deref() == Some("-delete"));
-        let gives_meaning = || sets_special(program) || rebinds(program);
-        if !is_exact && (runs_other_code || EXACT_ONLY.contains(&name) || deletes || gives_meaning()) {
+        if !is_exact && (runs_other_code || EXACT_ONLY.contains(&name) || deletes || gives_meaning(program)) {
             return false;
         }
         let words = || spellings.exact.iter().any(|text| pattern.covers(text));
@@ -229,7 +229,7 @@ impl<'a> Lines<'a, '_> {
             return program.assignments.iter().all(|set| stays_in_shell(&set.name));
         }
         let is_reader = || {
-            program.role == Role::Plain
+            (program.role == Role::Plain && is_known(program))
                 || only_steers(program)
                 || self.only_reads(at, program, name)
                 || (program.role == Role::Last && read_only::reads(&program.words, name).is_some())
@@ -238,6 +238,9 @@ impl<'a> Lines<'a, '_> {
     }
 
     fn only_reads(&self, at: usize, program: &Program, name: &str) -> bool {
+        if !is_known(program) {
+            return false;
+        }
         if name == "xargs" && program.role == Role::Other {
             return self.hands_only_text(at, program);
         }
@@ -400,6 +403,16 @@ pub(super) fn allowing<'a>(
 /// `/dev/tcp/…` and `/dev/udp/…` are connections, which bash makes itself.
 fn is_device(path: &AbsPath) -> bool {
     path.as_bytes().starts_with(b"/dev/tcp/") || path.as_bytes().starts_with(b"/dev/udp/")
+}
+
+/// Whether a program is the one that its name says, rather than some file that is called so.
+fn is_known(program: &Program) -> bool {
+    program.name.as_deref().is_some_and(|name| read_only::is_called(&program.words, name))
+}
+
+/// Whether a builtin gives a variable or the name of a program another meaning.
+fn gives_meaning(program: &Program) -> bool {
+    sets_special(program) || rebinds(program)
 }
 
 /// Whether what is handed to a program on top stands where its files do: at the end, or in a word that is one.
