@@ -289,6 +289,44 @@ fn nothing_is_allowed_to_a_shell_that_is_not_read() {
     }
 }
 
+/// What another shell may read more in could be what a rule is about, and without a decision a client may let it go on.
+#[test]
+fn what_another_shell_may_read_more_in_asks_where_rules_could_stop_it() {
+    let project = project();
+    let told = |settings: &str, shell: &str, mode: &str, line: &str| {
+        let mut command = palisade(&project);
+        command.env("SHELL", shell);
+        let mut call = call(&project, "Bash", json!({ "command": line }));
+        call["permission_mode"] = mode.into();
+        let output = ask_with(command, &["--settings", settings], &call.to_string());
+        if output.stdout.is_empty() { "".into() } else { decision(&output)["permissionDecision"].clone() }
+    };
+    let deny = r#"{"permissions": {"deny": ["Bash(rm *)"]}}"#;
+    for (line, expected) in [
+        ("=rm x", "ask"),
+        ("repeat 1 rm x", "ask"),
+        ("- rm x", "ask"),
+        ("ls *(e:'rm x':)", "ask"),
+        ("npm test && ls -la 'a b'", ""),
+    ] {
+        for shell in ["/bin/zsh", "/usr/bin/fish", ""] {
+            assert_eq!(told(deny, shell, "bypassPermissions", line), expected, "{line} in {shell}");
+        }
+    }
+    for (mode, expected) in [("default", "ask"), ("acceptEdits", "ask"), ("dontAsk", "deny"), ("auto", "ask")]
+    {
+        assert_eq!(told(deny, "/bin/zsh", mode, "npm test $X"), expected, "{mode}");
+        assert_eq!(told(deny, "/bin/zsh", mode, "rm x"), "deny", "{mode}");
+        let in_bash = if mode == "auto" { "" } else { "allow" };
+        assert_eq!(told(deny, "/bin/bash", mode, "npm test $X"), in_bash, "{mode}");
+    }
+    assert_eq!(told(deny, "/bin/zsh", "auto", "repeat 1 rm x"), "ask");
+    assert_eq!(told(deny, "/bin/zsh", "auto", "make"), "");
+    // No rule is about it.
+    project.write(".claude/settings.json", r#"{"permissions": {"deny": ["WebFetch", "mcp__x"]}}"#);
+    assert_eq!(told("{}", "/bin/zsh", "bypassPermissions", "=rm x"), "");
+}
+
 #[test]
 fn a_call_is_rewritten_to_run_inside_and_does() {
     let Some(project) = Project::where_it_works() else { return };

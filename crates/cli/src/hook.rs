@@ -5,7 +5,8 @@
 //! lets the call go on*. So whatever goes wrong here, a panic included, ends with 2 and a reason on standard error.
 //!
 //! Without `--sandbox` the client's own shell runs the line; an allow is given only where that is bash, whose language
-//! is read here.
+//! is read here. Where another shell may read more in a line, and rules could stop that, a person is asked, since no
+//! decision lets the call go on in the client's mode.
 //!
 //! An allow from here does not beat the client's own deny and ask rules. In the mode `auto`, what anyone may answer is
 //! left to the client's classifier: no decision is given.
@@ -19,7 +20,8 @@ use crate::failure::{Failure, say};
 use crate::options::HookOptions;
 use crate::policy::{InForce, read_in};
 use crate::session::Session;
-use palisade_permissions::{Answer, Answerer, Call, Input, Mode, Verdict};
+use palisade_permissions::shell::is_alike;
+use palisade_permissions::{Answer, Answerer, Call, Input, Mode, RuleSet, Verdict, stopping};
 use palisade_policy::{AbsPath, Endpoint, Printable};
 use palisade_settings::Loaded;
 use serde_json::{Map, Value, json};
@@ -77,10 +79,19 @@ fn answer(options: &HookOptions) -> Result<Option<Value>, Failure> {
     let is_line = matches!(call.input, Input::Command { .. });
     let (verdict, excluded) = session.judge(rules, &call, options.sandbox && is_line && !wants_out)?;
     let runs_inside = options.sandbox && is_line && !wants_out && excluded.is_none();
-    if is_line && !runs_inside && verdict.answer == Answer::Allow && !clients_shell_is_read() {
+    if let Input::Command { line, .. } = &call.input
+        && !runs_inside
+        && (verdict.answer == Answer::Allow || is_left(&verdict, session.mode))
+        && !clients_shell_is_read()
+    {
+        return Ok(
+            unread(line, rules, session.mode).map(|decision| json!({ "hookSpecificOutput": decision }))
+        );
+    }
+    if is_left(&verdict, session.mode) {
         return Ok(None);
     }
-    let Some(mut decision) = decision(&verdict, session.mode, &in_force.loaded) else { return Ok(None) };
+    let mut decision = decision(&verdict, &in_force.loaded);
     if runs_inside && verdict.answer != Answer::Deny {
         decision["updatedInput"] = asked.rewritten(&in_force, options)?;
     }
@@ -90,27 +101,51 @@ fn answer(options: &HookOptions) -> Result<Option<Value>, Failure> {
 /// Lines are read as bash reads them. What another shell makes of one (zsh runs code out of file name patterns) is not
 /// known here, so nothing is allowed that one would run.
 fn clients_shell_is_read() -> bool {
-    let is_bash = |shell: OsString| Path::new(&shell).file_name() == Some(OsStr::new("bash"));
-    [CLIENTS_SHELL, "SHELL"].iter().find_map(std::env::var_os).is_some_and(is_bash)
+    clients_shell().is_some_and(|shell| Path::new(&shell).file_name() == Some(OsStr::new("bash")))
+}
+
+fn clients_shell() -> Option<OsString> {
+    [CLIENTS_SHELL, "SHELL"].iter().find_map(std::env::var_os)
+}
+
+/// The decision about a line that bash could run, for another shell; `None` where that reads the same, or no rule says
+/// anything of what else it may read. The client decides then.
+fn unread(line: &str, rules: &RuleSet, mode: Mode) -> Option<Value> {
+    let rule = stopping(rules).filter(|_| !is_alike(line))?;
+    let shell = clients_shell().unwrap_or_else(|| "a shell that is not known".into());
+    let reason = format!(
+        "palisade: the line is for {}, which may run more than is read here, and there are rules that may be about \
+         that, such as {}",
+        Printable(&shell.to_string_lossy()),
+        Printable(&rule.origin.to_string())
+    );
+    let answer = if mode == Mode::DontAsk { Answer::Deny } else { Answer::Ask(Answerer::Person) };
+    Some(json!({
+        "hookEventName": EVENT,
+        "permissionDecision": word(answer),
+        "permissionDecisionReason": reason,
+    }))
 }
 
 fn project() -> Option<PathBuf> {
     std::env::var_os(PROJECT).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-fn decision(verdict: &Verdict<'_>, mode: Mode, loaded: &Loaded) -> Option<Value> {
-    if verdict.answer == Answer::Ask(Answerer::Anyone) && mode == Mode::Auto {
-        return None;
-    }
+/// Whether the client's classifier decides.
+fn is_left(verdict: &Verdict<'_>, mode: Mode) -> bool {
+    verdict.answer == Answer::Ask(Answerer::Anyone) && mode == Mode::Auto
+}
+
+fn decision(verdict: &Verdict<'_>, loaded: &Loaded) -> Value {
     let mut reason = format!("palisade: {}", Printable(&why(verdict)));
     if let Some(rules) = to_allow(verdict, loaded).filter(|_| verdict.answer != Answer::Allow) {
         reason.push_str(&format!("; to allow it: {}", Printable(&rules)));
     }
-    Some(json!({
+    json!({
         "hookEventName": EVENT,
         "permissionDecision": word(verdict.answer),
         "permissionDecisionReason": reason,
-    }))
+    })
 }
 
 /// The one event that is answered.

@@ -50,7 +50,7 @@ pub(crate) use place::is_home_spelled;
 use crate::command_pattern::covers_wildcard;
 use crate::program::{Programs, Start, programs};
 use crate::shell::{self, Reading};
-use crate::{Excluded, Mode, PermissionRule, RuleSet};
+use crate::{Excluded, Mode, Pattern, PermissionRule, RuleSet};
 
 /// What `rules` say about `call`. A mode that they disable is taken for `default`, whoever chose it.
 pub fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) -> Verdict<'a> {
@@ -59,6 +59,14 @@ pub fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) -> Verd
         Input::Command { .. } => line::judge(rules, call, context),
         _ => tool::judge(rules, call, context),
     }
+}
+
+/// A deny or an ask rule that may cover some line of the shell, whatever it says: one about commands or about files.
+pub fn stopping(rules: &RuleSet) -> Option<&PermissionRule> {
+    let may_cover = |rule: &&PermissionRule| {
+        names_tool(&rule.rule.tool, "Bash") || matches!(rule.rule.pattern, Some(Pattern::Path(_)))
+    };
+    rules.deny.iter().chain(&rules.ask).find(may_cover)
 }
 
 /// The entry of `excludedCommands` that takes `line` out of the sandbox; `None` when it stays in. It is not

@@ -57,7 +57,7 @@ pub use agent_mode::{AgentMode, judge_agent};
 pub use command_pattern::{CommandPattern, CommandPatternError};
 pub use judge::{
     Answer, Answerer, By, Call, Context, DecidedBy, Decider, Decision, Found, Input, Reason, Verdict,
-    excluded, judge, judge_host,
+    excluded, judge, judge_host, stopping,
 };
 pub use mode::Mode;
 pub use path_rule::{PathRule, PathRuleError, RuleAnchor, spell_path};

@@ -17,6 +17,7 @@
 //! calls of functions that the line defines ([`Line::functions`]). A word whose value depends on a variable is
 //! readable and has no [`value`](Word::value).
 
+mod alike;
 mod arithmetic;
 mod brace;
 mod conditional;
@@ -34,6 +35,7 @@ mod second;
 mod simple;
 mod word;
 
+pub use alike::is_alike;
 pub use reading::{
     Assignment, Command, Connector, Line, Place, Redirection, RedirectionOperator, Scope, Word, WordFlags,
 };
