@@ -2,11 +2,13 @@
 
 use crate::error::{Error, system};
 use crate::request::Stream;
+use rustix::fs::OFlags;
 use std::io::{self, PipeReader};
 use std::process::Stdio;
 
 /// A directory that the caller has open leads, through `/proc/self/fd`, to the host's whole tree by the host's own
-/// mounts. A file on standard input leads to itself, for writing; an entry sees to that.
+/// mounts. A file on standard input leads to itself, for writing, and so does one that was opened for reading on the other
+/// two; an entry sees to that.
 pub(crate) fn refuse_ways_around(streams: [Stream; 3], has_entry: bool) -> Result<(), Error> {
     use std::os::fd::AsFd;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
@@ -19,12 +21,15 @@ pub(crate) fn refuse_ways_around(streams: [Stream; 3], has_entry: bool) -> Resul
         // What is closed leads nowhere.
         let Ok(stat) = rustix::fs::fstat(fd) else { continue };
         let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
-        let is_path = rustix::fs::fcntl_getfl(fd).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::PATH));
+        let flags = rustix::fs::fcntl_getfl(fd);
+        let is_path = flags.is_ok_and(|flags| flags.contains(OFlags::PATH));
+        let was_for_writing = flags.is_ok_and(|flags| flags.intersects(OFlags::WRONLY | OFlags::RDWR));
+        let is_input = stream == "standard input" || !was_for_writing;
         let remedy = "give the command something else there";
         if leads == Stream::Inherit && (kind.is_dir() || is_path) {
             return Err(Error::Stream { stream, what: "a directory, or a mere path", remedy });
         }
-        if leads == Stream::Inherit && stream == "standard input" && kind.is_file() && !has_entry {
+        if leads == Stream::Inherit && is_input && kind.is_file() && !has_entry {
             let remedy = "pass it through a pipe, or give the sandbox an entry";
             return Err(Error::Stream { stream, what: "a file, which the command could write", remedy });
         }

@@ -14,12 +14,14 @@
 use super::error::{LaunchError, failed};
 use super::sys;
 use nix::errno::Errno;
-use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek};
+use rustix::fs::{FileType, Mode, OFlags, SeekFrom, Stat, fcntl_getfl, fstat, major, minor, seek};
+use rustix::process::geteuid;
+use rustix::stdio;
 use std::convert::Infallible;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::io::{self, IsTerminal, Read};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 /// The first argument of a program that is started as an entry.
@@ -44,7 +46,6 @@ impl Entry {
     /// Call this before signal handlers are set, so that the signals found ignored are those that whoever
     /// started the program wanted ignored.
     pub fn this_program() -> io::Result<Self> {
-        use rustix::fs::{Mode, OFlags};
         let file = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Entry { file, ignored: ignored_signals(&std::fs::read_to_string("/proc/self/status")?) })
     }
@@ -125,7 +126,7 @@ fn become_command(words: &[OsString]) -> Result<Infallible, (i32, String)> {
     let ignored = number(ignored).ok_or_else(|| internal("no signal mask"))?;
     let block = read_block(fd).map_err(|error| internal(&error.to_string()))?;
     let described = Described::read(&block).ok_or_else(|| internal("no description of a command"))?;
-    shut_standard_input().map_err(|reason| (super::launch::ENTRY_FAILED, reason))?;
+    shut_streams().map_err(|reason| (super::launch::ENTRY_FAILED, reason))?;
     sys::close_all_others();
     sys::reset_signals(ignored).map_err(|error| internal(&error.to_string()))?;
     let error = execute(&described);
@@ -133,30 +134,72 @@ fn become_command(words: &[OsString]) -> Result<Infallible, (i32, String)> {
     Err((status, reason(&described.program, error)))
 }
 
-/// A file that the caller opened for reading can be opened again, for writing, through `/proc/self/fd/0`, which
-/// leads to it by the host's own mounts. So it is exchanged for the same file by the sandbox's mounts.
-fn shut_standard_input() -> Result<(), String> {
-    let stdin = io::stdin();
-    let Ok(stat) = fstat(&stdin) else { return Ok(()) };
-    let is_for_reading =
-        fcntl_getfl(&stdin).is_ok_and(|flags| !flags.intersects(OFlags::WRONLY | OFlags::RDWR));
-    // What has no name any more (a here-document) is nobody else's.
-    let is_named_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink > 0;
-    if !is_for_reading || !is_named_file {
-        return Ok(());
-    }
-    let exchange = || -> io::Result<()> {
-        let same = File::open(std::fs::read_link("/proc/self/fd/0")?)?;
-        let seen = fstat(&same)?;
-        if (seen.st_dev, seen.st_ino) != (stat.st_dev, stat.st_ino) {
-            return Err(io::ErrorKind::NotFound.into());
+/// Through `/proc/self/fd` a stream leads, by the host's own mounts, to what the caller opened: what he opened for
+/// reading can be opened again for writing, and a root may change the mode of a device node. So a file that he opened for
+/// reading is exchanged for the same one by the sandbox's mounts, and a node that the sandbox has of its own for that.
+fn shut_streams() -> Result<(), String> {
+    shut("standard input", stdio::stdin(), stdio::dup2_stdin)?;
+    shut("standard output", stdio::stdout(), stdio::dup2_stdout)?;
+    shut("standard error", stdio::stderr(), stdio::dup2_stderr)
+}
+
+fn shut(
+    name: &str,
+    stream: BorrowedFd<'_>,
+    replace: fn(OwnedFd) -> rustix::io::Result<()>,
+) -> Result<(), String> {
+    let (Ok(stat), Ok(flags)) = (fstat(stream), fcntl_getfl(stream)) else { return Ok(()) };
+    let is_for_reading = !flags.intersects(OFlags::WRONLY | OFlags::RDWR);
+    let refused = |what: &str| format!("{name} is {what}; pass it through a pipe instead");
+    let exchanged = match FileType::from_raw_mode(stat.st_mode) {
+        // What has no name any more (a here-document) is nobody else's.
+        FileType::RegularFile if is_for_reading && stat.st_nlink > 0 => {
+            same_file(stream, &stat).and_then(|same| Ok(replace(same)?))
         }
-        seek(&same, SeekFrom::Start(seek(&stdin, SeekFrom::Current(0))?))?;
-        Ok(rustix::stdio::dup2_stdin(&same)?)
+        FileType::CharacterDevice if own_node(stat.st_rdev).is_some() => {
+            let exchanged = same_node(&stat, flags).and_then(|same| Ok(replace(same)?));
+            // Only its owner may change a node, and a rule may hide the sandbox's.
+            if stat.st_uid == geteuid().as_raw() { exchanged } else { Ok(()) }
+        }
+        FileType::CharacterDevice | FileType::BlockDevice if is_for_reading && !stream.is_terminal() => {
+            return Err(refused("a device, which the command could open for writing"));
+        }
+        _ => Ok(()),
     };
-    exchange().map_err(|error| {
-        format!("standard input is a file that the sandbox does not show ({error}); pass it through a pipe instead")
-    })
+    exchanged.map_err(|error| refused(&format!("a file that the sandbox does not show ({error})")))
+}
+
+/// What has the name of `stream` in the sandbox, if it is the same file, at the same place in it.
+fn same_file(stream: BorrowedFd<'_>, stat: &Stat) -> io::Result<OwnedFd> {
+    let same = File::open(std::fs::read_link(format!("/proc/self/fd/{}", stream.as_raw_fd()))?)?;
+    let seen = fstat(&same)?;
+    if (seen.st_dev, seen.st_ino) != (stat.st_dev, stat.st_ino) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    seek(&same, SeekFrom::Start(seek(stream, SeekFrom::Current(0))?))?;
+    Ok(same.into())
+}
+
+/// The sandbox's own node of the same device, opened as the caller's is.
+fn same_node(stat: &Stat, flags: OFlags) -> io::Result<OwnedFd> {
+    let at = own_node(stat.st_rdev).ok_or(io::ErrorKind::NotFound)?;
+    let kept = flags & (OFlags::ACCMODE | OFlags::APPEND | OFlags::NONBLOCK);
+    let same = rustix::fs::open(at, kept | OFlags::CLOEXEC, Mode::empty())?;
+    let seen = fstat(&same)?;
+    let is_device = FileType::from_raw_mode(seen.st_mode) == FileType::CharacterDevice;
+    if is_device && seen.st_rdev == stat.st_rdev { Ok(same) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+/// Where the sandbox has a node of this device. The numbers are the kernel's for good.
+fn own_node(device: u64) -> Option<&'static str> {
+    match (major(device), minor(device)) {
+        (1, 3) => Some("/dev/null"),
+        (1, 5) => Some("/dev/zero"),
+        (1, 7) => Some("/dev/full"),
+        (1, 8) => Some("/dev/random"),
+        (1, 9) => Some("/dev/urandom"),
+        _ => None,
+    }
 }
 
 fn reason(program: &CString, error: Errno) -> String {
