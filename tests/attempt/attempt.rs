@@ -247,6 +247,13 @@ mod number {
     pub const PROCESS_VM_READV: u64 = 310;
     pub const PROCESS_VM_WRITEV: u64 = 311;
     pub const KCMP: u64 = 312;
+    pub const FCNTL: u64 = 72;
+    pub const SETPRIORITY: u64 = 141;
+    pub const SCHED_SETPARAM: u64 = 142;
+    pub const SCHED_SETSCHEDULER: u64 = 144;
+    pub const SCHED_SETAFFINITY: u64 = 203;
+    pub const SCHED_SETATTR: u64 = 314;
+    pub const IOPRIO_SET: u64 = 251;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -273,6 +280,13 @@ mod number {
     pub const PROCESS_VM_READV: u64 = 270;
     pub const PROCESS_VM_WRITEV: u64 = 271;
     pub const KCMP: u64 = 272;
+    pub const FCNTL: u64 = 25;
+    pub const SETPRIORITY: u64 = 140;
+    pub const SCHED_SETPARAM: u64 = 118;
+    pub const SCHED_SETSCHEDULER: u64 = 119;
+    pub const SCHED_SETAFFINITY: u64 = 122;
+    pub const SCHED_SETATTR: u64 = 274;
+    pub const IOPRIO_SET: u64 = 30;
 }
 
 /// A bit in the upper half of a register, which the kernel does not read of an `int`.
@@ -449,7 +463,7 @@ fn pair_attempts() -> Vec<Attempt> {
 }
 
 fn other_attempts() -> Vec<Attempt> {
-    use number::{ADD_KEY, BPF, IOCTL, KEYCTL, PERF_EVENT_OPEN, PTRACE, REQUEST_KEY, USERFAULTFD};
+    use number::{ADD_KEY, BPF, FCNTL, IOCTL, KEYCTL, PERF_EVENT_OPEN, PTRACE, REQUEST_KEY, USERFAULTFD};
     const USER_MODE_ONLY: u64 = 1;
     const CONTINUE: u64 = 7;
     vec![
@@ -466,6 +480,12 @@ fn other_attempts() -> Vec<Attempt> {
         attempt("ioctl-tiocsti-upper-half", IOCTL, &[WRONG, TIOCSTI | UPPER], EPERM),
         attempt("ioctl-tioclinux", IOCTL, &[WRONG, TIOCLINUX], EPERM),
         attempt("ioctl-tioclinux-upper-half", IOCTL, &[WRONG, TIOCLINUX | 7 << 60], EPERM),
+        attempt("ioctl-tiocexcl", IOCTL, &[WRONG, 0x540c], EPERM),
+        attempt("ioctl-tiocsetd", IOCTL, &[WRONG, 0x5423], EPERM),
+        attempt("fcntl-setlease", FCNTL, &[WRONG, 1024], EPERM),
+        attempt("fcntl-setlease-upper-half", FCNTL, &[WRONG, 1024 | UPPER], EPERM),
+        attempt("fcntl-setdeleg", FCNTL, &[WRONG, 1040], EPERM),
+        attempt("fcntl-getlease", FCNTL, &[WRONG, 1025], EBADF),
         attempt("ioctl-tiocgwinsz", IOCTL, &[WRONG, TIOCGWINSZ], EBADF),
         attempt("ptrace", PTRACE, &[CONTINUE, 0], ESRCH),
     ]
@@ -473,7 +493,8 @@ fn other_attempts() -> Vec<Attempt> {
 
 /// What reaches the sandbox's first process, and the same of one that does not exist.
 fn first_process_attempts() -> Vec<Attempt> {
-    use number::{KCMP, PRLIMIT64, PROCESS_VM_READV, PROCESS_VM_WRITEV, PTRACE};
+    use number::{IOPRIO_SET, KCMP, PRLIMIT64, PROCESS_VM_READV, PROCESS_VM_WRITEV, PTRACE};
+    use number::{SCHED_SETAFFINITY, SCHED_SETATTR, SCHED_SETPARAM, SCHED_SETSCHEDULER, SETPRIORITY};
     const FIRST: u64 = 1;
     const CONTINUE: u64 = 7;
     vec![
@@ -485,6 +506,13 @@ fn first_process_attempts() -> Vec<Attempt> {
         attempt("first-kcmp", KCMP, &[FIRST, WRONG], EPERM),
         attempt("first-kcmp-other", KCMP, &[WRONG, FIRST], EPERM),
         attempt("first-prlimit64", PRLIMIT64, &[FIRST, WRONG], EPERM),
+        attempt("first-sched_setparam", SCHED_SETPARAM, &[FIRST], EPERM),
+        attempt("first-sched_setscheduler", SCHED_SETSCHEDULER, &[FIRST], EPERM),
+        attempt("first-sched_setattr", SCHED_SETATTR, &[FIRST], EPERM),
+        attempt("first-sched_setaffinity", SCHED_SETAFFINITY, &[FIRST], EPERM),
+        attempt("first-setpriority", SETPRIORITY, &[0, FIRST, 19], EPERM),
+        attempt("first-ioprio_set", IOPRIO_SET, &[1, FIRST, WRONG], EPERM),
+        attempt("other-setpriority", SETPRIORITY, &[0, WRONG >> 1, 0], ESRCH),
         attempt("pidfd_getfd", 438, &[WRONG, 0, WRONG], EPERM),
         attempt("other-process_vm_writev", PROCESS_VM_WRITEV, &[WRONG, 0, 0, 0, 0, WRONG], EINVAL),
         attempt("other-kcmp", KCMP, &[WRONG, WRONG], ESRCH),

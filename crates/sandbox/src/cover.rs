@@ -28,7 +28,7 @@
 //!
 //! Commands that run at the same time, in whatever process, share covers; the last one removes them. For each
 //! *directory* with covers there is an entry in a registry, `/tmp/palisade-covers-UID`, that lists their
-//! paths. Whoever uses one of them holds a shared `flock` on the entry. Whoever can make his lock exclusive
+//! paths. It has its name of what the directory is (its number), not of its path: the directory may be moved meanwhile. Whoever uses one of them holds a shared `flock` on the entry. Whoever can make his lock exclusive
 //! is the last: he removes the covers, then the entry. The kernel takes the locks of a killed process, and
 //! the next start removes what is listed in an entry that nobody holds. It tries again, too, where the last one could
 //! not remove something: the entry stays as long as that does.
@@ -42,7 +42,8 @@
 //! else, because the user has written, replaced or opened it up meanwhile, is the user's and stays.
 //!
 //! What is to be removed is removed at the end of *each* command that found it missing, not of the last: nobody has
-//! reason to keep it.
+//! reason to keep it. What a killed process has left to remove is only given another name: the user may have made it
+//! since.
 //!
 //! # What an attacker controls
 //!
@@ -66,6 +67,7 @@
 mod entry;
 mod registry;
 
+use entry::Entry;
 use palisade_policy::AbsPath;
 use registry::Registry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,8 +131,8 @@ pub(crate) struct Wanted {
 #[derive(Debug)]
 pub(crate) struct Covers {
     registry: Arc<Registry>,
-    directories: Vec<AbsPath>,
-    unwanted: Vec<AbsPath>,
+    entries: Vec<Arc<Entry>>,
+    unwanted: Vec<(Arc<Entry>, AbsPath)>,
 }
 
 impl Covers {
@@ -148,29 +150,27 @@ impl Covers {
     }
 
     fn keep_registry(&mut self) -> Result<(), CoverError> {
-        self.registry.enter(self.registry.path())?;
-        self.directories.push(self.registry.path().clone());
+        self.entries.push(self.registry.enter(self.registry.path())?);
         Ok(())
     }
 
     fn hold_in(registry: &Arc<Registry>, wanted: &Wanted) -> Result<Self, CoverError> {
-        let mut covers =
-            Covers { registry: Arc::clone(registry), directories: Vec::new(), unwanted: Vec::new() };
+        let mut covers = Covers { registry: Arc::clone(registry), entries: Vec::new(), unwanted: Vec::new() };
         let by_directory = by_directory(wanted)?;
         for (directory, here) in by_directory {
             let entry = registry.enter(&directory)?;
             let stand = entry.stand(&directory, &here);
             // Even where that failed: it is left again when `covers` goes.
-            covers.directories.push(directory);
+            covers.entries.push(Arc::clone(&entry));
             stand?;
-            covers.unwanted.extend(here.unwanted);
+            covers.unwanted.extend(here.unwanted.into_iter().map(|path| (Arc::clone(&entry), path)));
         }
         Ok(covers)
     }
 
     /// Whether nothing is held.
     pub(crate) fn is_empty(&self) -> bool {
-        self.directories.is_empty()
+        self.entries.is_empty()
     }
 
     /// Whether a cover stands at `path`, made by this process or another: to a resolver, the path is missing.
@@ -210,9 +210,11 @@ fn by_directory(wanted: &Wanted) -> Result<BTreeMap<AbsPath, Wanted>, CoverError
 
 impl Drop for Covers {
     fn drop(&mut self) {
-        self.unwanted.iter().for_each(|path| self.registry.remove_unwanted(path));
-        for directory in &self.directories {
-            self.registry.leave(directory);
+        for (entry, path) in &self.unwanted {
+            entry.remove_unwanted(path);
+        }
+        for entry in &self.entries {
+            self.registry.leave(entry);
         }
     }
 }

@@ -241,6 +241,12 @@ const SOCK_PACKET: Value = value("SOCK_PACKET", 10);
 const TIOCSTI: Value = value("TIOCSTI", 0x5412);
 /// The sandbox's first process, which is bubblewrap's.
 const FIRST: Value = value("1", 1);
+const PRIO_PROCESS: Value = value("PRIO_PROCESS", 0);
+const IOPRIO_WHO_PROCESS: Value = value("IOPRIO_WHO_PROCESS", 1);
+const F_SETLEASE: Value = value("F_SETLEASE", 1024);
+const F_SETDELEG: Value = value("F_SETDELEG", 1040);
+const TIOCEXCL: Value = value("TIOCEXCL", 0x540c);
+const TIOCSETD: Value = value("TIOCSETD", 0x5423);
 const TIOCLINUX: Value = value("TIOCLINUX", 0x541c);
 
 /// `CLONE_NEWTIME` (0x80) is not among them: the old `clone` takes the low byte of its flags as the number of
@@ -278,6 +284,9 @@ const KEYRINGS: &str =
 
 const FIRST_PROCESS: &str = "Whoever controls the sandbox's first process can keep the sandbox from ending with Palisade, and reaches \
      bubblewrap's own file on the host.";
+
+const FIRST_STARVED: &str = "When the command ends, the first process ends the rest; starved of processor time it would let that go on.";
+const LEASES: &str = "Whoever outside opens the file, which need not be writable here, waits until the command gives the lease up.";
 
 /// Every refusal. The order has no meaning but this: where several rows cover a call, the first one is named.
 pub const TABLE: &[Row] = &[
@@ -365,6 +374,14 @@ pub const TABLE: &[Row] = &[
     refuse("kcmp", 312, 272, FIRST_PROCESS).on(&[clause(0, "pid1", Test::Is(FIRST))]),
     refuse("kcmp", 312, 272, FIRST_PROCESS).on(&[clause(1, "pid2", Test::Is(FIRST))]),
     refuse("prlimit64", 302, 261, FIRST_PROCESS).on(&[clause(0, "pid", Test::Is(FIRST))]),
+    refuse("sched_setparam", 142, 118, FIRST_STARVED).on(&[clause(0, "pid", Test::Is(FIRST))]),
+    refuse("sched_setscheduler", 144, 119, FIRST_STARVED).on(&[clause(0, "pid", Test::Is(FIRST))]),
+    refuse("sched_setattr", 314, 274, FIRST_STARVED).on(&[clause(0, "pid", Test::Is(FIRST))]),
+    refuse("sched_setaffinity", 203, 122, FIRST_STARVED).on(&[clause(0, "pid", Test::Is(FIRST))]),
+    refuse("setpriority", 141, 140, FIRST_STARVED)
+        .on(&[clause(0, "which", Test::Is(PRIO_PROCESS)), clause(1, "who", Test::Is(FIRST))]),
+    refuse("ioprio_set", 251, 30, FIRST_STARVED)
+        .on(&[clause(0, "which", Test::Is(IOPRIO_WHO_PROCESS)), clause(1, "who", Test::Is(FIRST))]),
     refuse(
         "pidfd_getfd",
         438,
@@ -385,6 +402,15 @@ pub const TABLE: &[Row] = &[
         "request",
         Test::Is(TIOCLINUX),
     )]),
+    refuse("ioctl", 16, 29, "Keeps everybody else from opening the terminal, after the command as well.")
+        .on(&[clause(1, "request", Test::Is(TIOCEXCL))]),
+    refuse("ioctl", 16, 29, "Gives the terminal another line discipline, which stays.").on(&[clause(
+        1,
+        "request",
+        Test::Is(TIOCSETD),
+    )]),
+    refuse("fcntl", 72, 25, LEASES).on(&[clause(1, "cmd", Test::Is(F_SETLEASE))]),
+    refuse("fcntl", 72, 25, LEASES).on(&[clause(1, "cmd", Test::Is(F_SETDELEG))]),
     // Parts of the kernel that break often and that builds and tests do not need.
     refuse("bpf", 321, 280, "Loads programs into the kernel."),
     refuse("perf_event_open", 298, 241, "Watches what the kernel and other processes do."),

@@ -1,9 +1,9 @@
 //! What of a fresh `/proc` must be shut: a confined root owns its files, and an owner needs no capability to
 //! write them. `/proc/sys/kernel/core_pattern` alone is a way to run a program outside the sandbox.
 //!
-//! No list of names can be complete (drivers add entries), so the host's `/proc` is looked at: for root every
-//! directory that belongs to no process, and every file with a write bit, is bound read-only, and every file
-//! that an ordinary user could not read is hidden. For anyone else the kernel's own permissions do this, but
+//! No list of names can be complete (drivers add entries), so the host's `/proc` is looked at: for root
+//! everything that belongs to no process is bound read-only (a mode that its owner changes is changed for every `/proc` of
+//! the machine), and every file that an ordinary user could not read is hidden. For anyone else the kernel's own permissions do this, but
 //! for what somebody other than root may write (`/proc/pressure`, where a trigger costs the host work): each
 //! entry of `/proc` that holds such a file is bound read-only, and `/proc/sys` always.
 //!
@@ -58,7 +58,7 @@ impl ProcGuards {
         if HIDDEN_BY_NAME.contains(&entry.file_name().as_bytes()) || is_for_root_alone(metadata) {
             let node = if metadata.is_dir() { Node::Directory } else { Node::File };
             self.hidden.push((path, node));
-        } else if metadata.is_dir() || metadata.permissions().mode() & 0o222 != 0 {
+        } else {
             self.read_only.push(path);
         }
     }

@@ -1,11 +1,13 @@
 //! One entry of the registry: the covers in one directory, and the files that they are; what is unwanted there.
 
+use super::registry::entry_name_of;
 use super::{CoverError, StandIn, Wanted};
 use crate::scratch::{Removed, remove_tree};
 use palisade_bwrap::linux::wait_until_unmounted;
 use palisade_policy::AbsPath;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, chmod, fstat, linkat, mknodat, open, openat, statat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, Stat, chmod, fstat, linkat, mknodat, open, openat, renameat, statat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -13,7 +15,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How many steps the removal of one unwanted directory may take.
@@ -29,37 +31,46 @@ const WHILE_IT_ENDS: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct Entry {
     file: File,
-    /// The directory that covers were last made in. A process that has used up its descriptors, as a command may make
-    /// it do, could not open it again to remove them.
-    directory: Mutex<Option<Arc<OwnedFd>>>,
+    /// Which directory it is about.
+    name: String,
+    /// That directory, once covers were made there. It may be moved until they are removed; and a process that has used up
+    /// its descriptors, as a command may make it do, could not open it again.
+    directory: OnceLock<Arc<OwnedFd>>,
 }
 
 impl Entry {
-    pub(super) fn new(file: OwnedFd) -> Self {
-        Entry { file: file.into(), directory: Mutex::default() }
+    pub(super) fn new(file: OwnedFd, name: String) -> Self {
+        Entry { file: file.into(), name, directory: OnceLock::new() }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Has what is wanted in `directory` stand.
     pub(super) fn stand(&self, directory: &AbsPath, wanted: &Wanted) -> Result<(), CoverError> {
         let opened = Arc::new(open_directory(directory).map_err(system("opening", directory))?);
-        *self.directory.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&opened));
+        if entry_name_of(&opened).map_err(system("looking at", directory))? != self.name {
+            return Err(CoverError::Exists(directory.clone()));
+        }
+        let opened = self.directory.get_or_init(|| opened);
         let mut missing = Vec::new();
         let mut standing = Vec::new();
         for (path, stand_in) in &wanted.covers {
-            match look(&opened, path).map_err(system("looking at", path))? {
+            match look(opened, path).map_err(system("looking at", path))? {
                 None => missing.push((path, *stand_in)),
                 Some(stat) if is_cover(&stat) => standing.push(path),
                 Some(_) => return Err(CoverError::Exists(path.clone())),
             }
         }
-        let made = wanted.unwanted.iter().find(|path| !matches!(look(&opened, path), Ok(None)));
+        let made = wanted.unwanted.iter().find(|path| !matches!(look(opened, path), Ok(None)));
         self.refuse_unlisted(&standing, made)?;
         let lines = missing.iter().map(|(path, _)| Line::Cover((*path).clone()));
         let lines = lines.chain(wanted.unwanted.iter().cloned().map(Line::Unwanted)).collect::<Vec<_>>();
         self.list(&lines).map_err(|error| failed("listing a cover in", directory, error))?;
         let mut first_socket = None;
         for (path, stand_in) in missing {
-            make(&opened, path, stand_in, first_socket)?;
+            make(opened, path, stand_in, first_socket)?;
             first_socket = first_socket.or((stand_in == StandIn::Socket).then_some(path));
         }
         Ok(())
@@ -79,9 +90,9 @@ impl Entry {
         }
     }
 
-    /// Removes every cover that is listed, and what is unwanted. What fails is a warning, and `false`. Unless `is_alone`,
-    /// others have used the entry, or have left it, whose commands may not have ended yet.
-    pub(super) fn remove_covers(&self, is_alone: bool) -> bool {
+    /// Removes every cover that is listed, and what is unwanted. What fails is a warning, and `false`. Unless `is_own`,
+    /// it was left by others, whose commands may not have ended yet, and what is unwanted may be the user's.
+    pub(super) fn remove_covers(&self, is_own: bool) -> bool {
         let listed = match self.lines() {
             Ok(listed) => listed,
             Err(error) => {
@@ -89,7 +100,7 @@ impl Entry {
                 return false;
             }
         };
-        let is_alone = is_alone && !listed.contains(&Line::Shared);
+        let is_alone = is_own && !listed.contains(&Line::Shared);
         if !is_alone && !are_unused(&listed) {
             return false;
         }
@@ -102,7 +113,8 @@ impl Entry {
                     .remove(path, &mut last)
                     .inspect_err(|error| tracing::warn!("{path}, a cover, could not be removed: {error}"))
                     .is_ok(),
-                Line::Unwanted(path) => self.remove_unwanted(path),
+                Line::Unwanted(path) if is_own => self.remove_unwanted(path),
+                Line::Unwanted(path) => self.set_aside(path),
                 Line::Shared => true,
             };
         }
@@ -147,6 +159,24 @@ impl Entry {
         removed.is_ok()
     }
 
+    /// Gives what stands at `path`, which perhaps a command made, or since then the user, another name; `false` when
+    /// that fails, and it cannot be removed either.
+    fn set_aside(&self, path: &AbsPath) -> bool {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return true };
+        let Ok(Some(directory)) = self.reach(&above) else { return self.remove_unwanted(path) };
+        let aside = [name, b".set-aside"].concat();
+        match as_owner(&directory, || renameat(&directory, name, &directory, aside.as_slice())) {
+            Err(Errno::NOENT) => true,
+            Err(_) => self.remove_unwanted(path),
+            Ok(()) => {
+                tracing::warn!(
+                    "{path}, which git would follow, was there after a command was killed, and has got another name"
+                );
+                true
+            }
+        }
+    }
+
     /// Removes what stands at `path`; `None` when nothing does.
     fn take_away(&self, path: &AbsPath) -> Result<Option<Removed>, Errno> {
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
@@ -159,14 +189,14 @@ impl Entry {
         })
     }
 
-    /// The directory to remove something from, unless it has gone.
+    /// The directory to remove something from, unless it has gone, or another one stands there.
     fn reach(&self, directory: &AbsPath) -> Result<Option<Arc<OwnedFd>>, Errno> {
+        if let Some(opened) = self.directory.get() {
+            return Ok(Some(Arc::clone(opened)));
+        }
         match reach_directory(directory) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
-            Err(error @ (Errno::MFILE | Errno::NFILE)) => {
-                let opened = self.directory.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                opened.ok_or(error).map(Some)
-            }
+            Ok(reached) if entry_name_of(&reached)? != self.name => Ok(None),
             other => other.map(Arc::new).map(Some),
         }
     }

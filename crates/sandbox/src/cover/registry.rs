@@ -4,11 +4,14 @@ use super::CoverError;
 use super::entry::{Entry, Line, failed, looks_like_cover, system};
 use crate::scratch::open_to_owner;
 use palisade_policy::AbsPath;
-use rustix::fs::{Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat, rmdir, unlink};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, StatxFlags, flock, fstat, mkdir, open, openat, rmdir,
+    statx, unlink,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(super) struct Registry {
     path: AbsPath,
-    held: Mutex<BTreeMap<AbsPath, Share>>,
+    held: Mutex<BTreeMap<String, Share>>,
 }
 
 /// One lock on an entry, however many commands of this process stand behind it.
@@ -45,35 +48,28 @@ impl Registry {
     /// One more command uses the covers in `directory`.
     pub(super) fn enter(&self, directory: &AbsPath) -> Result<Arc<Entry>, CoverError> {
         let mut held = self.held();
-        if let Some(share) = held.get_mut(directory) {
+        let known = entry_name(directory).ok().and_then(|name| held.get_mut(&name));
+        if let Some(share) = known {
             share.users += 1;
             return Ok(Arc::clone(&share.entry));
         }
         // Where it fails halfway, what was made for it goes as what a killed process leaves does.
         let entry = Arc::new(self.lock_entry(directory).inspect_err(|_| self.sweep())?);
-        held.insert(directory.clone(), Share { users: 1, entry: Arc::clone(&entry) });
+        held.insert(entry.name().to_owned(), Share { users: 1, entry: Arc::clone(&entry) });
         Ok(entry)
     }
 
-    /// A command does not use the covers in `directory` any more. The last one of all processes removes them.
-    pub(super) fn leave(&self, directory: &AbsPath) {
+    /// A command does not use the covers of an entry any more. The last one of all processes removes them.
+    pub(super) fn leave(&self, entry: &Entry) {
         let mut held = self.held();
-        let Some(share) = held.get_mut(directory) else { return };
+        let Some(share) = held.get_mut(entry.name()) else { return };
         share.users -= 1;
         if share.users > 0 {
             return;
         }
-        let Some(Share { entry, .. }) = held.remove(directory) else { return };
-        if let Err(error) = self.remove_if_unused(&entry, &entry_name(directory), true) {
-            tracing::warn!("the covers in {directory} could not be removed: {error}");
-        }
-    }
-
-    /// Removes what a command made where nothing may be left. Its directory is one of those that were entered.
-    pub(super) fn remove_unwanted(&self, path: &AbsPath) {
-        let entry = path.parent().and_then(|directory| Some(Arc::clone(&self.held().get(&directory)?.entry)));
-        if let Some(entry) = entry {
-            entry.remove_unwanted(path);
+        let Some(Share { entry, .. }) = held.remove(entry.name()) else { return };
+        if let Err(error) = self.remove_if_unused(&entry, true) {
+            tracing::warn!("covers could not be removed: {error}");
         }
     }
 
@@ -89,11 +85,11 @@ impl Registry {
     }
 
     fn lists(&self, path: &AbsPath, line: &Line) -> bool {
-        let Some(directory) = path.parent() else { return false };
+        let Some(Ok(name)) = path.parent().map(|directory| entry_name(&directory)) else { return false };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(Some(registry)) = self.open() else { return false };
-        let Ok(file) = openat(&registry, entry_name(&directory), flags, Mode::empty()) else { return false };
-        Entry::new(file).lines().is_ok_and(|lines| lines.contains(line))
+        let Ok(file) = openat(&registry, &name, flags, Mode::empty()) else { return false };
+        Entry::new(file, name).lines().is_ok_and(|lines| lines.contains(line))
     }
 
     /// Removes the covers of every entry that nobody holds.
@@ -115,7 +111,7 @@ impl Registry {
             }
             // One that cannot be opened was removed by its last user just now.
             if let Ok(file) = openat(&registry, name, flags, Mode::empty()) {
-                self.remove_if_unused(&Entry::new(file), &name.to_string_lossy(), false)?;
+                self.remove_if_unused(&Entry::new(file, name.to_string_lossy().into_owned()), false)?;
             }
         }
         self.remove_if_empty();
@@ -125,7 +121,7 @@ impl Registry {
     /// Removes an entry and its covers, unless somebody else holds it. It stays for a later start where one of them
     /// could not be removed, or is in use. The lock on it is gone afterwards. `is_own` where it was this process's until
     /// now, all of whose commands have ended.
-    fn remove_if_unused(&self, entry: &Entry, name: &str, is_own: bool) -> Result<(), CoverError> {
+    fn remove_if_unused(&self, entry: &Entry, is_own: bool) -> Result<(), CoverError> {
         match flock(entry, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Ok(()),
             other => other.map_err(system("locking an entry of", &self.path))?,
@@ -136,7 +132,8 @@ impl Registry {
         if !is_removed && entry.remove_covers(is_own) {
             // By its path, which takes no descriptor. The registry was ours when the entry was opened, and it cannot
             // have been replaced since: it is not empty, and `/tmp` is sticky.
-            unlink(self.path.as_path().join(name)).map_err(system("removing an entry of", &self.path))?;
+            unlink(self.path.as_path().join(entry.name()))
+                .map_err(system("removing an entry of", &self.path))?;
             self.remove_if_empty();
         }
         Ok(())
@@ -153,8 +150,8 @@ impl Registry {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }
-            let Some((file, is_new)) = self.open_entry(directory)? else { continue };
-            if let Some(entry) = self.lock_shared(file)? {
+            let Some((entry, is_new)) = self.open_entry(directory)? else { continue };
+            if self.lock_shared(&entry)? {
                 if !is_new {
                     entry.share().map_err(|error| failed("writing to an entry of", &self.path, error))?;
                 }
@@ -166,29 +163,30 @@ impl Registry {
 
     /// Opens the entry of `directory`, or makes it, and says which; `None` when the registry or the entry has just
     /// gone.
-    fn open_entry(&self, directory: &AbsPath) -> Result<Option<(OwnedFd, bool)>, CoverError> {
+    fn open_entry(&self, directory: &AbsPath) -> Result<Option<(Entry, bool)>, CoverError> {
         let Some(registry) = self.make()? else { return Ok(None) };
+        let name = entry_name(directory).map_err(system("looking at", directory))?;
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let open = |more| openat(&registry, entry_name(directory), flags | more, Mode::RUSR | Mode::WUSR);
+        let open = |more| openat(&registry, &name, flags | more, Mode::RUSR | Mode::WUSR);
         let opened = match open(OFlags::CREATE | OFlags::EXCL) {
             Err(Errno::EXIST) => open(OFlags::empty()).map(|file| (file, false)),
             made => made.map(|file| (file, true)),
         };
         match opened {
             Err(Errno::NOENT) => Ok(None),
-            other => other.map(Some).map_err(system("making an entry in", &self.path)),
+            Err(error) => Err(system("making an entry in", &self.path)(error)),
+            Ok((file, is_new)) => Ok(Some((Entry::new(file, name), is_new))),
         }
     }
 
-    /// Locks an entry; `None` when somebody is removing it, or has removed it since it was opened.
-    fn lock_shared(&self, file: OwnedFd) -> Result<Option<Entry>, CoverError> {
+    /// Locks an entry; `false` when somebody is removing it, or has removed it since it was opened.
+    fn lock_shared(&self, entry: &Entry) -> Result<bool, CoverError> {
         let fault = system("locking an entry of", &self.path);
-        match flock(&file, FlockOperation::NonBlockingLockShared) {
-            Err(Errno::WOULDBLOCK) => return Ok(None),
+        match flock(entry, FlockOperation::NonBlockingLockShared) {
+            Err(Errno::WOULDBLOCK) => return Ok(false),
             other => other.map_err(&fault)?,
         }
-        let is_there = fstat(&file).map_err(&fault)?.st_nlink > 0;
-        Ok(is_there.then(|| Entry::new(file)))
+        Ok(fstat(entry).map_err(&fault)?.st_nlink > 0)
     }
 
     /// Opens the registry, which may have to be made first.
@@ -218,21 +216,36 @@ impl Registry {
         Ok(Some(registry))
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeMap<AbsPath, Share>> {
+    fn held(&self) -> MutexGuard<'_, BTreeMap<String, Share>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The name of a directory's entry: its path's FNV-1a hash. Two directories with one hash share an entry,
-/// which lists full paths; their covers then go together. The standard library's hashes may differ between
-/// two builds.
-fn entry_name(directory: &AbsPath) -> String {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    format!("{:016x}", directory.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step))
+/// The name of the entry of what stands at `directory` now, not behind a link.
+fn entry_name(directory: &AbsPath) -> Result<String, Errno> {
+    name_of(CWD, directory.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// The name of an open directory's entry: its device, its number there, and when it was made, which tells it from one that
+/// has got its number since. A command cannot make another one of the same name, as it could of a hash of the path.
+pub(super) fn entry_name_of(directory: &OwnedFd) -> Result<String, Errno> {
+    name_of(directory, b"", AtFlags::EMPTY_PATH)
+}
+
+fn name_of(at: impl AsFd, path: &[u8], flags: AtFlags) -> Result<String, Errno> {
+    let found = statx(at, path, flags, StatxFlags::INO | StatxFlags::BTIME)?;
+    let made = if found.stx_mask & StatxFlags::BTIME.bits() == 0 {
+        (0, 0)
+    } else {
+        (found.stx_btime.tv_sec, found.stx_btime.tv_nsec)
+    };
+    let (device, number) = ((found.stx_dev_major, found.stx_dev_minor), found.stx_ino);
+    Ok(format!("{:x}.{:x}-{number:x}-{:x}.{:x}", device.0, device.1, made.0, made.1))
 }
 
 fn is_entry_name(name: &[u8]) -> bool {
-    name.len() == 16 && name.iter().all(u8::is_ascii_hexdigit)
+    let is_part = |part: &[u8]| !part.is_empty() && part.iter().all(|b| b.is_ascii_hexdigit() || *b == b'.');
+    name.split(|b| *b == b'-').count() == 3 && name.split(|b| *b == b'-').all(is_part)
 }
 
 #[cfg(test)]
@@ -265,37 +278,39 @@ mod tests {
             self.project.join(".bashrc").expect("no NUL")
         }
 
-        /// A process that holds the one cover.
-        fn holder(&self) -> Registry {
+        /// A process that holds the one cover, and its entry.
+        fn holder(&self) -> (Registry, Arc<Entry>) {
             let process = self.process();
             let entry = process.enter(&self.project).expect("can be entered");
             entry.stand(&self.project, &self.wanted()).expect("can be covered");
-            process
+            (process, entry)
+        }
+
+        fn name(&self) -> String {
+            entry_name(&self.project).expect("exists")
         }
     }
 
     #[test]
     fn an_entry_that_was_removed_before_it_was_locked_is_no_use() {
         let scene = Scene::new();
-        let (one, other) = (scene.holder(), scene.process());
+        let ((one, held), other) = (scene.holder(), scene.process());
         let opened = other.open_entry(&scene.project).expect("can be opened").expect("is there").0;
-        one.leave(&scene.project);
-        assert!(other.lock_shared(opened).expect("can be locked").is_none());
+        one.leave(&held);
+        assert!(!other.lock_shared(&opened).expect("can be locked"));
     }
 
     #[test]
     fn an_entry_that_was_removed_takes_no_covers_of_its_successor_away() {
         let scene = Scene::new();
-        let (one, sweeper) = (scene.holder(), scene.process());
+        let ((one, held), sweeper) = (scene.holder(), scene.process());
         let opened = sweeper.open_entry(&scene.project).expect("can be opened").expect("is there").0;
-        one.leave(&scene.project);
-        let successor = scene.holder();
+        one.leave(&held);
+        let (successor, held) = scene.holder();
         // The old entry lists the same cover and is locked by nobody.
-        sweeper
-            .remove_if_unused(&Entry::new(opened), &entry_name(&scene.project), false)
-            .expect("nothing to do");
+        sweeper.remove_if_unused(&opened, false).expect("nothing to do");
         assert!(looks_like_cover(&scene.cover()));
-        successor.leave(&scene.project);
+        successor.leave(&held);
         assert!(!looks_like_cover(&scene.cover()));
     }
 
@@ -306,7 +321,7 @@ mod tests {
         let remover = process.open_entry(&scene.project).expect("can be opened").expect("is there").0;
         flock(&remover, FlockOperation::NonBlockingLockExclusive).expect("nobody else has it");
         let opened = process.open_entry(&scene.project).expect("can be opened").expect("is there").0;
-        assert!(process.lock_shared(opened).expect("no failure").is_none());
+        assert!(!process.lock_shared(&opened).expect("no failure"));
     }
 
     /// Such a one is left by a start that was killed right after, where the umask takes the owner's permissions too.
@@ -316,10 +331,10 @@ mod tests {
         let scene = Scene::new();
         let process = scene.process();
         std::fs::DirBuilder::new().mode(0o600).create(process.path().as_path()).expect("writable");
-        process.enter(&scene.project).expect("can be entered");
+        let entry = process.enter(&scene.project).expect("can be entered");
         let mode = std::fs::metadata(process.path().as_path()).expect("is there").permissions().mode();
         assert_eq!(mode & 0o7777, 0o700);
-        process.leave(&scene.project);
+        process.leave(&entry);
         assert!(process.path().as_path().symlink_metadata().is_err());
     }
 
@@ -328,12 +343,13 @@ mod tests {
     fn what_could_not_be_removed_stays_on_the_list_for_a_later_start() {
         use std::io::Write;
         let scene = Scene::new();
-        let process = scene.holder();
-        let entry = process.path().as_path().join(entry_name(&scene.project));
+        let (process, held) = scene.holder();
+        let entry = process.path().as_path().join(scene.name());
         let mut list = std::fs::OpenOptions::new().append(true).open(&entry).expect("is there");
-        let never = format!("\0/{}/x\0", "n".repeat(300));
+        let never = format!("\0{}/{}\0", scene.project, "n".repeat(300));
         list.write_all(never.as_bytes()).expect("writable");
-        process.leave(&scene.project);
+        process.leave(&held);
+        drop(held);
         assert!(!looks_like_cover(&scene.cover()), "the others go");
         assert!(entry.symlink_metadata().is_ok());
         std::fs::write(&entry, "").expect("writable");
@@ -341,13 +357,33 @@ mod tests {
         assert!(process.path().as_path().symlink_metadata().is_err());
     }
 
+    /// The user may have moved it meanwhile, or a command whose root lies above.
+    #[test]
+    fn covers_go_with_their_directory_wherever_that_has_gone() {
+        let scene = Scene::new();
+        let (process, held) = scene.holder();
+        let moved = scene.directory.path().join("moved");
+        std::fs::rename(scene.project.as_path(), &moved).expect("writable");
+        std::fs::create_dir(scene.project.as_path()).expect("writable");
+        std::fs::write(scene.cover().as_path(), "").expect("writable");
+        process.leave(&held);
+        assert_eq!(std::fs::read_dir(&moved).expect("is there").count(), 0);
+        assert!(scene.cover().as_path().symlink_metadata().is_ok(), "it is another directory's");
+    }
+
     /// The name is a matter between processes of different builds: it may not change.
     #[test]
-    fn entry_names() {
-        let name = |path: &str| entry_name(&AbsPath::new(path).expect("absolute"));
-        assert_eq!(name("/"), "af63a24c860189fe");
-        assert_ne!(name("/home/u/a"), name("/home/u/b"));
-        assert!(is_entry_name(name("/home/u/a").as_bytes()));
-        assert!(!is_entry_name(b"lost+found") && !is_entry_name(b"0123456789abcdefg"));
+    fn a_directory_that_is_made_anew_has_another_entry() {
+        let scene = Scene::new();
+        let first = scene.name();
+        assert_eq!(scene.name(), first);
+        assert!(is_entry_name(first.as_bytes()), "{first}");
+        std::fs::remove_dir(scene.project.as_path()).expect("empty");
+        std::fs::create_dir(scene.project.as_path()).expect("writable");
+        let has_time = !first.ends_with("-0.0");
+        assert!(!has_time || scene.name() != first, "{first}");
+        for other in [&b"lost+found"[..], b"", b"--", b"0123456789abcdef", b"1-2-3-4", b"../1-2-3"] {
+            assert!(!is_entry_name(other));
+        }
     }
 }

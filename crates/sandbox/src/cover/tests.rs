@@ -220,13 +220,38 @@ fn what_stood_before_is_the_users() {
 }
 
 #[test]
-fn what_is_unwanted_of_the_dead_is_swept() {
+fn what_is_unwanted_of_the_dead_is_set_aside() {
     let scene = Scene::new();
     let (path, _) = unwanted(&scene, "commondir");
+    let aside = scene.path("project/commondir.set-aside");
+    // The user may have made it since. What stands where it is to go does not matter.
+    for content in ["../evil", "the user's"] {
+        leave_behind(&scene, &[b"\0-", path.as_bytes(), b"\0"].concat());
+        fs::write(path.as_path(), content).expect("writable");
+        scene.process().sweep();
+        assert_eq!(fs::read_to_string(aside.as_path()).expect("is there"), content);
+    }
+    fs::remove_file(aside.as_path()).expect("writable");
+    fs::create_dir_all(scene.path("project/commondir.set-aside/full").as_path()).expect("writable");
     leave_behind(&scene, &[b"\0-", path.as_bytes(), b"\0"].concat());
     fs::write(path.as_path(), "../evil").expect("writable");
     scene.process().sweep();
+    fs::remove_dir_all(aside.as_path()).expect("writable");
     scene.assert_nothing_left();
+}
+
+/// What stands at the path by then is not what the command could have made.
+#[test]
+fn nothing_is_removed_from_a_directory_that_was_made_anew() {
+    let scene = Scene::new();
+    let (path, _) = unwanted(&scene, "commondir");
+    leave_behind(&scene, &[b"\0-", path.as_bytes(), b"\0"].concat());
+    fs::rename(scene.path("project").as_path(), scene.path("moved").as_path()).expect("writable");
+    fs::create_dir(scene.path("project").as_path()).expect("writable");
+    fs::write(path.as_path(), "the user's").expect("writable");
+    scene.process().sweep();
+    assert_eq!(fs::read_to_string(path.as_path()).expect("is there"), "the user's");
+    assert!(!stands(scene.process().path()));
 }
 
 /// What takes the owner's permissions from a directory keeps nothing in it.
@@ -276,9 +301,11 @@ fn removal_follows_no_link_either() {
     let scene = Scene::new();
     let covers = scene.hold(&scene.process(), &[".claude/hooks"]).expect("can be covered");
     fs::rename(scene.path("project/.claude").as_path(), scene.path("moved").as_path()).expect("writable");
-    symlink(scene.path("moved").as_path(), scene.path("project/.claude").as_path()).expect("writable");
+    fs::create_dir(scene.path("like").as_path()).expect("writable");
+    fs::hard_link(scene.path("moved/hooks").as_path(), scene.path("like/hooks").as_path()).expect("writable");
+    symlink(scene.path("like").as_path(), scene.path("project/.claude").as_path()).expect("writable");
     drop(covers);
-    assert!(stands(&scene.path("moved/hooks")));
+    assert!(stands(&scene.path("like/hooks")) && !stands(&scene.path("moved/hooks")));
 }
 
 #[test]
