@@ -48,6 +48,23 @@ fn a_read_deny_holds_at_both_ends_of_a_link() {
     }
 }
 
+/// Else the next command's rules would hide what it leads to by then, or nothing.
+#[test]
+fn a_link_that_a_read_deny_goes_through_stays_for_the_next_command() {
+    let Some(project) = project() else { return };
+    std::fs::create_dir(project.root().join("links")).expect("own directory");
+    link(&project, "links/to-d", project.home().join("d"));
+    link(&project, "links/other", "nowhere");
+    let change = "rm -f links/to-d; ln -sfn /etc links/to-d; mv links links2; mv -fT links/other links/to-d; rm -rf links";
+    for deny in ["links/to-d", "links/to-d/f", "links/*d"] {
+        let denies = json!({ "denyRead": [deny] });
+        attempt(&project, denies.clone(), change);
+        let leads_to = std::fs::read_link(project.root().join("links/to-d")).ok();
+        assert_eq!(leads_to, Some(project.home().join("d")), "{deny}");
+        refused(&project, &denies, "cat ../home/d/f", "Permission denied");
+    }
+}
+
 /// By letter it names one file; the kernel, which follows the link first, reaches another.
 #[test]
 fn a_deny_that_steps_out_of_a_link_is_refused() {

@@ -22,8 +22,9 @@ pub struct Confinement {
     pub files: FileSets,
     /// What stands at each path that a rule of `files` names. A path that is not a key does not exist.
     pub nodes: BTreeMap<AbsPath, Node>,
-    /// Symbolic links that lead to what may not be written and lie where the command can write, each with the rule it
-    /// leads to: none may be replaced, renamed or removed. Each is named by the real path of the directory it lies in.
+    /// Symbolic links that lead to what may not be written, or not be read, and lie where the command can write, each
+    /// with the rule it leads to: none may be replaced, renamed or removed. Each is named by the real path of the
+    /// directory it lies in.
     pub links: BTreeMap<AbsPath, Origin>,
     /// No file rule holds: every path is as it is on the host. The network is confined all the same.
     pub files_disabled: bool,

@@ -84,6 +84,8 @@ struct Resolver {
     nodes: BTreeMap<AbsPath, Node>,
     links: BTreeMap<AbsPath, Origin>,
     warnings: Warnings,
+    /// What read denies name and a link leads on from, each with its rule.
+    led_to: Vec<(AbsPath, Origin)>,
     /// Which rules open nothing of what which others hide, as far as that was said.
     shut: HashSet<[Origin; 2]>,
     wanted: Wanted,
@@ -123,6 +125,9 @@ impl Resolver {
         refuse_locked_root(policy, &places.root, &files)?;
         let roots = self.roots(places, &files);
         let of_git = self.repositories(policy, &roots, owner, &mut files)?;
+        for (path, origin) in std::mem::take(&mut self.led_to) {
+            self.hold_links(&path, &origin, &files)?;
+        }
         self.write_denies(policy, &mut files)?;
         self.protect_all(&roots, owner, &of_git, &mut files)?;
         self.other_names(&files)?;
@@ -184,11 +189,13 @@ impl Resolver {
         for (rule, paths) in rules.iter().zip(self.named_by(rules)?) {
             for path in paths {
                 // A missing path cannot be read, and when the command makes one it knows what is in it.
-                if let Some(path) = self.existing(&path)? {
-                    refuse(rule, &path, &["/proc"], "hide what every command needs to start")?;
-                    refuse_process(rule, &path)?;
-                    out.push(literal(path, rule.origin.clone()));
+                let Some(real) = self.existing(&path)? else { continue };
+                refuse(rule, &real, &["/proc"], "hide what every command needs to start")?;
+                refuse_process(rule, &real)?;
+                if real != path {
+                    self.led_to.push((path, rule.origin.clone()));
                 }
+                out.push(literal(real, rule.origin.clone()));
             }
         }
         Ok(out)

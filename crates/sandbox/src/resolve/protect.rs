@@ -166,7 +166,7 @@ impl Resolver {
     }
 
     /// A link on the way to what may not be written must not be replaced, or the next to follow it comes to what the
-    /// command put there. Before Linux 5.12 nothing can hold one.
+    /// command put there; nor one on the way to what is hidden, or the next command's rules hide something else. Before Linux 5.12 nothing can hold one.
     pub(super) fn hold_links(
         &mut self,
         path: &AbsPath,
