@@ -204,3 +204,15 @@ fn processes_of_the_host_are_neither_seen_nor_reached() {
         std::fs::read_to_string(format!("/proc/{}/stat", process.0.id())).expect("alive").contains(") S ")
     );
 }
+
+/// Lists of other tools name them. They are the sandbox's own, and the host's in their place could not be opened.
+#[test]
+fn devices_that_everybody_writes_may_be_named_in_rules() {
+    let Some(project) = Project::where_it_works() else { return };
+    let names =
+        ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"];
+    let rules = serde_json::json!({ "filesystem": { "allowWrite": names } });
+    let line = "echo > /dev/null && head -c 1 /dev/zero > /dev/null && head -c 1 /dev/urandom > /dev/null && echo done; \
+                python3 -c 'import pty; pty.openpty()'";
+    assert_eq!(project.run().sandbox(rules).line(line).ok().stdout, "done\n");
+}

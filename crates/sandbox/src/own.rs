@@ -27,6 +27,17 @@ const LINKS: [(&[u8], &str); 5] = [
     (b"core", "/proc/kcore"),
 ];
 
+/// Those of [`DEVICES`] that every program may write. The host's in their place would be mounted without devices.
+const OPEN_DEVICES: [&[u8]; 7] = [b"null", b"zero", b"full", b"random", b"urandom", b"tty", b"ptmx"];
+
+/// Whether the sandbox has a device of its own at `path`, a real one, which every command may write.
+pub(crate) fn is_open_device(path: &AbsPath) -> bool {
+    let mut names = path.components();
+    names.next() == Some(b"dev")
+        && names.next().is_some_and(|name| OPEN_DEVICES.contains(&name))
+        && names.next().is_none()
+}
+
 /// How many links are followed; the kernel's own limit.
 const MOST_LINKS: usize = 40;
 

@@ -23,6 +23,7 @@ pub use real::{links_on, real_path};
 
 use crate::cover::{Covers, StandIn, Wanted};
 use crate::error::Error;
+use crate::own::is_open_device;
 use crate::protected::Owner;
 use crate::protected::git::Excerpt;
 use crate::scratch::Scratch;
@@ -219,6 +220,8 @@ impl Resolver {
         for rule in &policy.files.allow_write {
             let path = self.written(rule, Effect::Allow)?;
             match self.reopened(&path, rule, policy, &denied)? {
+                // The sandbox has these of its own.
+                Some(real) if is_open_device(&real) => {}
                 Some(real) => {
                     refuse(
                         rule,
