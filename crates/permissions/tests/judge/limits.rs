@@ -120,8 +120,8 @@ fn links_are_asked_about_in_proportion_to_the_line() {
     }
 }
 
-/// Time for a line that is four times as long is not sixteen times the time. That the machine is busy now and then
-/// makes a line slower, never faster, so one quiet moment is enough.
+/// A line that is sixteen times as long does not take 256 times the time. A busy machine has only the long ones wait,
+/// and makes none faster: what is between the two numbers is for that, and one quiet moment is enough.
 #[test]
 fn time_grows_as_the_line_does() {
     let session = Session::new().deny(&["Bash(rm z)", "Read(.env)"]);
@@ -130,10 +130,10 @@ fn time_grows_as_the_line_does() {
         session.says(line);
         start.elapsed()
     };
-    for (short, long) in long_paths(1_500).iter().zip(&long_paths(6_000)) {
+    for (short, long) in long_paths(400).iter().zip(&long_paths(6_400)) {
         let is_linear = || {
             let (short, long) = (time(short), time(long));
-            long < short * 8 + Duration::from_millis(5)
+            long < short * 100 + Duration::from_millis(20)
         };
         assert!((0..10).any(|_| is_linear()), "{long:.40}");
     }
