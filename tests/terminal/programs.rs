@@ -1,6 +1,6 @@
 //! Programs that work with a terminal work with it inside.
 
-use super::{await_state, run};
+use super::{Pty, await_state, run};
 use palisade_tests::{Marker, Project, eventually};
 use std::process::Command;
 
@@ -156,4 +156,41 @@ fn nothing_can_be_typed_into_the_callers_terminal() {
     let (status, shown) = run(&project, &[], &["python3", "-c", script]).end();
     assert_eq!(status, Some(0), "{shown}");
     assert_eq!(shown, "Operation not permitted\r\n".repeat(12));
+}
+
+/// What `palisade run` with `line` leaves of its terminal's permissions: mode and group before, inside at the end, after.
+fn permissions_around(project: &Project, line: &str) -> [(u32, u32); 3] {
+    const SHOW: &str = "stat -Lc '%a %g' /proc/self/fd/0";
+    let palisade = project.run().options(["-c", &format!("{line}; {SHOW}")]).into_command();
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &format!("{SHOW}; \"$0\" \"$@\"; {SHOW}")]);
+    shell.arg(palisade.get_program()).args(palisade.get_args()).current_dir(project.root());
+    for (name, value) in palisade.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    let (_, shown) = Pty::start(&shell).end();
+    let read = |line: &str| {
+        let (mode, group) = line.split_once(' ').expect("two words");
+        (u32::from_str_radix(mode, 8).expect("octal"), group.parse().expect("a number"))
+    };
+    let seen: Vec<_> = shown.lines().map(read).collect();
+    seen.try_into().expect("three lines")
+}
+
+#[test]
+fn a_terminal_opened_to_other_users_is_closed_again() {
+    let Some(project) = Project::where_it_works() else { return };
+    for open in ["chmod 666 /proc/self/fd/0", "chmod 606 /proc/self/fd/2", "chmod 000 /proc/self/fd/1"] {
+        let [before, inside, after] = permissions_around(&project, open);
+        assert!(inside.0 != before.0 && after == before, "{open}: {before:?} {inside:?} {after:?}");
+    }
+}
+
+/// Only root can give the terminal back to the group that it had; from another it is taken.
+#[test]
+fn a_terminal_given_to_another_group_is_closed_to_it() {
+    let Some(project) = Project::where_it_works() else { return };
+    let line = "chgrp \"$(id -g)\" /proc/self/fd/0 && chmod 660 /proc/self/fd/0";
+    let [before, _, after] = permissions_around(&project, line);
+    assert!(after == before || after.0 == before.0 & 0o707, "{before:?} {after:?}");
 }

@@ -5,7 +5,7 @@ use crate::json::{self, JsonOutput};
 use crate::options::RunOptions;
 use crate::policy::{InForce, in_force, settings_directories};
 use crate::signals::{Received, Signals};
-use crate::terminal::Terminal;
+use crate::terminal::{Permissions, Terminal};
 use nix::sys::signal::SigSet;
 use palisade::{
     Command, Entry, Options, Process, Request, Sandbox, Shortage, Signal, Stream, UnsandboxedReason,
@@ -62,9 +62,14 @@ fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
         ..Request::new(command(options), root)
     };
     let terminal = Terminal::controlling();
+    let permissions = Permissions::remember();
     let end = runtime.block_on(start_to_end(sandbox, request, &signals, terminal.as_ref()));
     if let Some(terminal) = &terminal {
         terminal.take_back();
+    }
+    // Outside, what a command does to its user's terminal is as if it had been called directly.
+    if !end.as_ref().is_ok_and(|end| end.unsandboxed_reason.is_some()) {
+        permissions.put_back();
     }
     if let Ok(end) = &end {
         tell(&end.violations, options.report);
