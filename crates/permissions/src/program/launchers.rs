@@ -269,23 +269,30 @@ fn roughly(words: &Words) -> Option<Found> {
     let mut runs = false;
     for script in words.iter().skip(1).filter_map(value) {
         let script = script.strip_prefix("--expression=").or(script.strip_prefix("-e")).unwrap_or(script);
-        for (at, _) in script.match_indices('e') {
-            let (before, after) = (script[..at].chars().next_back(), &script[at + 1..]);
-            let may_start = !before.is_some_and(|c| c.is_ascii_lowercase() && c != 'g' && c != 'p');
-            let text = after.split('\n').next().unwrap_or_default();
-            let text = text.get(..LONGEST_OF_SED).unwrap_or(text);
-            let is_command = text.starts_with([' ', '\t']) || text.trim().is_empty();
-            if may_start && is_command {
-                runs = true;
-                inner.extend((!text.trim().is_empty()).then(|| code(text.trim())));
-            }
+        let starts: Vec<usize> = script.match_indices('e').map(|(at, _)| at).collect();
+        let starts: Vec<usize> = starts.into_iter().filter(|at| may_run(script, *at)).collect();
+        runs |= !starts.is_empty();
+        for (index, at) in starts.iter().enumerate() {
+            let next = starts.get(index + 1).filter(|_| index >= MOST_IN_FULL);
+            let text = &script[at + 1..next.copied().unwrap_or(script.len())];
+            let text = text.split('\n').next().unwrap_or_default().trim();
+            inner.extend((!text.is_empty()).then(|| code(text)));
         }
     }
     if runs { foreign(inner) } else { None }
 }
 
-/// No more of what may be a command is looked at where a script may hold very many.
-const LONGEST_OF_SED: usize = 256;
+/// How many of the commands of a script that is not read are looked at to the end of their line. The others end where
+/// the next may start, so that the work grows as the script does.
+const MOST_IN_FULL: usize = 4;
+
+/// Whether the `e` at that place may be a command.
+fn may_run(script: &str, at: usize) -> bool {
+    let before = script[..at].chars().next_back();
+    let after = &script[at + 1..];
+    let ends = after.is_empty() || after.starts_with([' ', '\t', '\n', ';', '}']);
+    ends && !before.is_some_and(|c| c.is_ascii_lowercase() && c != 'g' && c != 'p')
+}
 
 /// `-o ProxyCommand=CODE` and the like; for `scp` and `sftp` also the program in ssh's place.
 fn ssh(words: &Words) -> Option<Found> {

@@ -282,6 +282,13 @@ fn a_script_for_sed_that_is_only_one_for_some_is_not_let_through() {
     all(&editing, &["sed -i s/a/b/ f", "sed -i ':a;N;$!ba;s/x/y/' f", "sed -i.bak 2d a b"], "allow");
 }
 
+/// However many commands a script that is not read may hold, the last counts, and the time grows with their number only.
+#[test]
+fn the_last_of_many_commands_of_sed_counts() {
+    let line = format!("sed '[{}e rm x' f", "e x;".repeat(2_000));
+    Session::new().mode(Mode::BypassPermissions).deny(&["Bash(rm *)"]).check(&line, "deny");
+}
+
 /// A file of the project may be called like a builtin, a wrapper or a reader.
 #[test]
 fn a_file_that_is_called_like_a_known_program_is_none() {
