@@ -4,8 +4,9 @@ mod background;
 mod killed;
 mod signals;
 
-use palisade_tests::Palisade;
+use palisade_tests::{Palisade, eventually};
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -26,9 +27,18 @@ impl Live {
         let mut command = Command::new("env");
         command.arg("--default-signal").arg(palisade.get_program()).args(palisade.get_args());
         command.current_dir(palisade.get_current_dir().expect("tests say where"));
+        for (name, value) in palisade.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("palisade starts");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        // Until then what the tests ignore is ignored.
+        let name = PathBuf::from(format!("/proc/{}/comm", child.id()));
+        eventually("it is no env any more", || std::fs::read(&name).is_ok_and(|name| name != b"env\n"));
         Live { child, stdout }
     }
 

@@ -99,6 +99,7 @@ fn a_time_limit_around_palisade_ends_the_command() {
     let palisade = project.run().options(["--", "sleep", marker.seconds()]).into_command();
     let mut limited = Command::new("timeout");
     limited.arg("1").arg(palisade.get_program()).args(palisade.get_args()).current_dir(project.root());
+    limited.env("HOME", project.home());
     assert_eq!(limited.status().expect("timeout starts").code(), Some(124));
     assert!(marker.processes().is_empty());
 }
@@ -114,7 +115,8 @@ fn masks(project: &Project, before: &str) -> Vec<(String, u64)> {
     );
     let mut caller = Command::new("python3");
     caller.args(["-c", &script]).arg(palisade.get_program()).args(palisade.get_args());
-    let output = caller.current_dir(project.root()).stdin(Stdio::null()).output().expect("python3 starts");
+    caller.current_dir(project.root()).env("HOME", project.home()).stdin(Stdio::null());
+    let output = caller.output().expect("python3 starts");
     assert!(output.status.success(), "{before}: {output:?}");
     let said = String::from_utf8(output.stdout).expect("ASCII");
     said.lines()
