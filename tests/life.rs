@@ -36,9 +36,9 @@ impl Live {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("palisade starts");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        // Until then what the tests ignore is ignored.
+        // Until then what the tests ignore is ignored. (For a moment it still has the name of who started it.)
         let name = PathBuf::from(format!("/proc/{}/comm", child.id()));
-        eventually("it is no env any more", || std::fs::read(&name).is_ok_and(|name| name != b"env\n"));
+        eventually("env is palisade", || std::fs::read(&name).is_ok_and(|name| name == b"palisade\n"));
         Live { child, stdout }
     }
 
