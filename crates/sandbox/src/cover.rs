@@ -76,9 +76,9 @@ use std::sync::{Arc, LazyLock};
 /// Why a path could not be covered.
 #[derive(Debug, thiserror::Error)]
 pub enum CoverError {
-    /// Something real has come to stand at the path since it was found missing.
-    #[error("{0} has come into being just now; run the command again")]
-    Exists(AbsPath),
+    /// Something else stands at the path than a moment ago, when it was found missing, or a directory.
+    #[error("{0} has changed just now; run the command again")]
+    Changed(AbsPath),
     /// The registry's directory was made by somebody else, or others can enter it.
     #[error("{0} is not a directory of this user's alone; remove it")]
     Registry(AbsPath),
@@ -173,15 +173,16 @@ impl Covers {
         self.entries.is_empty()
     }
 
-    /// Whether a cover stands at `path`, made by this process or another: to a resolver, the path is missing.
-    pub(crate) fn is_cover(path: &AbsPath) -> bool {
-        REGISTRY.is_cover(path)
+    /// Whether something stands at `path` that is no cover, of this process or another: to a resolver, else the path is
+    /// missing.
+    pub(crate) fn is_uncovered(path: &AbsPath) -> bool {
+        REGISTRY.is_uncovered(path)
     }
 
-    /// Whether what stands at `path` is there only until a command that runs is over: to a resolver, the path is
-    /// missing.
-    pub(crate) fn is_unwanted(path: &AbsPath) -> bool {
-        REGISTRY.is_unwanted(path)
+    /// Whether something stands at `path` that is not only there until a command that runs is over: to a resolver, else
+    /// the path is missing.
+    pub(crate) fn is_wanted(path: &AbsPath) -> bool {
+        REGISTRY.is_wanted(path)
     }
 
     /// Removes the covers of processes that were killed. Failures are warnings.
@@ -197,7 +198,7 @@ impl Covers {
 
 /// What is wanted in each directory, the path first.
 fn by_directory(wanted: &Wanted) -> Result<BTreeMap<AbsPath, Wanted>, CoverError> {
-    let parent = |path: &AbsPath| path.parent().ok_or_else(|| CoverError::Exists(path.clone()));
+    let parent = |path: &AbsPath| path.parent().ok_or_else(|| CoverError::Changed(path.clone()));
     let mut all: BTreeMap<AbsPath, Wanted> = BTreeMap::new();
     for (path, stand_in) in &wanted.covers {
         all.entry(parent(path)?).or_default().covers.insert(path.clone(), *stand_in);

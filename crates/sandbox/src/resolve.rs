@@ -295,20 +295,17 @@ impl Resolver {
     /// Where a write deny is enforced: the path itself, or for a missing one in a writable directory the first
     /// component that is missing, which a cover will stand in for. `None` where nothing could make it anyhow.
     fn denied_at(&mut self, real: Real, stand_in: StandIn, files: &FileSets) -> Option<AbsPath> {
-        // Another command's cover goes when that command ends: to this one the path is missing.
-        let covered = match (real.node, &real.first_missing) {
-            (Some(Node::Directory), _) | (None, Some(_)) => None,
-            _ => real.path.ancestors().find(Covers::is_cover),
-        };
-        match real.node {
-            Some(node) if covered.is_none() && is_there(&real.path) => {
+        let first_missing = match (real.node, real.first_missing) {
+            (Some(node), _) if Covers::is_uncovered(&real.path) => {
                 self.nodes.insert(real.path.clone(), node);
                 return Some(real.path);
             }
-            _ => {}
-        }
-        // What was there and is no longer was perhaps a cover that was swept just now.
-        let first_missing = covered.or(real.first_missing).or(real.node.map(|_| real.path))?;
+            // Another command's cover goes when that command ends: to this one the path is missing.
+            (Some(_), _) => real.path,
+            (None, Some(first_missing)) => first_missing,
+            // Below a file, or what was one.
+            (None, None) => missing_above(&real.path)?,
+        };
         if files.judge(Access::Write, &first_missing).effect == Effect::Deny {
             return None;
         }
@@ -355,7 +352,7 @@ impl Resolver {
 
     fn existing(&mut self, path: &AbsPath) -> Result<Option<AbsPath>, Error> {
         let real = Real::of(path)?;
-        let Some(node) = real.node else { return Ok(None) };
+        let Some(node) = real.node.filter(|_| Covers::is_uncovered(&real.path)) else { return Ok(None) };
         self.nodes.insert(real.path.clone(), node);
         Ok(Some(real.path))
     }
@@ -406,9 +403,10 @@ fn refuse_below(rule: &FileRule, real: &AbsPath) -> Result<(), Error> {
     if is_below { Err(Error::Unenforceable { rule: rule.origin.to_string(), reason }) } else { Ok(()) }
 }
 
-/// Whether anything is at `path` at this moment.
-fn is_there(path: &AbsPath) -> bool {
-    path.as_path().symlink_metadata().is_ok()
+/// The first component on the way to `path` that is missing, or a cover; `None` where that would have to stand in a file.
+fn missing_above(path: &AbsPath) -> Option<AbsPath> {
+    let missing = path.ancestors().take_while(|above| !Covers::is_uncovered(above)).last()?;
+    missing.parent().filter(|directory| directory.as_path().is_dir()).map(|_| missing)
 }
 
 fn literal(path: AbsPath, origin: Origin) -> FileRule {

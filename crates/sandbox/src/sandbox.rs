@@ -33,8 +33,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-/// How often a command's paths may change under the resolver before it gives up.
-const MOST_RESOLVES: usize = 8;
+/// How often a command's paths may change while its sandbox is being built before that is given up.
+const MOST_ATTEMPTS: usize = 8;
 
 /// A bubblewrap that comes up.
 type Starting = Receiver<Result<Started, LaunchError>>;
@@ -95,11 +95,18 @@ impl Sandbox {
         if let Some(reason) = request.outside.clone() {
             return Ok(Prepared::outside(request, reason, self.shared.policy()));
         }
-        let prepared = match self.prepare_inside(&request).await {
-            Err(Error::Launch(LaunchError::Namespaces(_))) if !self.shared.bridge().can_enter() => {
-                self.prepare_inside(&request).await
+        let mut attempts = 0;
+        let prepared = loop {
+            attempts += 1;
+            let prepared = self.prepare_inside(&request).await;
+            let is_worth_another = match &prepared {
+                Err(Error::Launch(LaunchError::Namespaces(_))) => !self.shared.bridge().can_enter(),
+                Err(Error::Launch(LaunchError::Changed(_))) => true,
+                _ => false,
+            };
+            if !is_worth_another || attempts >= MOST_ATTEMPTS {
+                break prepared;
             }
-            prepared => prepared,
         };
         match prepared {
             Err(Error::Unavailable(cause)) if !self.shared.policy().fail_if_unavailable => {
@@ -319,7 +326,7 @@ impl Sandbox {
             attempts += 1;
             let resolved = resolve(policy, places, &self.shared.owner)?;
             match Covers::hold(&resolved.wanted, !policy.files_disabled) {
-                Err(CoverError::Exists(_)) if attempts < MOST_RESOLVES => {}
+                Err(CoverError::Changed(_)) if attempts < MOST_ATTEMPTS => {}
                 covers => return Ok((resolved, covers?)),
             }
         }

@@ -49,9 +49,9 @@ impl Entry {
 
     /// Has what is wanted in `directory` stand.
     pub(super) fn stand(&self, directory: &AbsPath, wanted: &Wanted) -> Result<(), CoverError> {
-        let opened = Arc::new(open_directory(directory).map_err(system("opening", directory))?);
+        let opened = Arc::new(open_directory(directory).map_err(on_the_way("opening", directory))?);
         if entry_name_of(&opened).map_err(system("looking at", directory))? != self.name {
-            return Err(CoverError::Exists(directory.clone()));
+            return Err(CoverError::Changed(directory.clone()));
         }
         let opened = self.directory.get_or_init(|| opened);
         let mut missing = Vec::new();
@@ -60,7 +60,7 @@ impl Entry {
             match look(opened, path).map_err(system("looking at", path))? {
                 None => missing.push((path, *stand_in)),
                 Some(stat) if is_cover(&stat) => standing.push(path),
-                Some(_) => return Err(CoverError::Exists(path.clone())),
+                Some(_) => return Err(CoverError::Changed(path.clone())),
             }
         }
         let made = wanted.unwanted.iter().find(|path| !matches!(look(opened, path), Ok(None)));
@@ -85,7 +85,7 @@ impl Entry {
         let covers = standing.iter().map(|path| Line::Cover((*path).clone()));
         let unwanted = made.into_iter().cloned().map(Line::Unwanted);
         match covers.chain(unwanted).find(|line| !listed.contains(line)) {
-            Some(Line::Cover(path) | Line::Unwanted(path)) => Err(CoverError::Exists(path)),
+            Some(Line::Cover(path) | Line::Unwanted(path)) => Err(CoverError::Changed(path)),
             Some(Line::Shared) | None => Ok(()),
         }
     }
@@ -286,7 +286,7 @@ fn make(
     let stat = look(directory, path).map_err(system("looking at", path))?;
     match (stat.is_some_and(|stat| is_cover(&stat)), is_new) {
         (true, _) => Ok(()),
-        (false, false) => Err(CoverError::Exists(path.clone())),
+        (false, false) => Err(CoverError::Changed(path.clone())),
         (false, true) => {
             let _ = unlinkat(directory, path.file_name().unwrap_or_default(), AtFlags::empty());
             Err(CoverError::Permissions(path.clone()))
@@ -324,18 +324,14 @@ fn look(directory: &OwnedFd, path: &AbsPath) -> Result<Option<Stat>, Errno> {
     }
 }
 
-fn is_cover(stat: &Stat) -> bool {
+/// Whether that may be a cover.
+pub(super) fn is_cover(stat: &Stat) -> bool {
     let mode = Mode::from_raw_mode(stat.st_mode);
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => stat.st_size == 0 && !mode.intersects(Mode::WUSR | Mode::WGRP | Mode::WOTH),
         FileType::Socket => !mode.intersects(Mode::RWXU | Mode::RWXG | Mode::RWXO),
         _ => false,
     }
-}
-
-/// Whether what stands at `path`, on whatever way that leads there, may be a cover.
-pub(super) fn looks_like_cover(path: &AbsPath) -> bool {
-    rustix::fs::lstat(path.as_bytes()).is_ok_and(|stat| is_cover(&stat))
 }
 
 /// How the directories on the way to a cover are opened: no link is followed.
@@ -371,6 +367,17 @@ fn as_owner<T>(directory: &OwnedFd, act: impl Fn() -> Result<T, Errno>) -> Resul
 
 pub(super) fn system<'a>(doing: &'static str, path: &'a AbsPath) -> impl Fn(Errno) -> CoverError + use<'a> {
     move |errno| failed(doing, path, errno.into())
+}
+
+/// Likewise of a directory: that it is none any more is a change.
+pub(super) fn on_the_way<'a>(
+    doing: &'static str,
+    directory: &'a AbsPath,
+) -> impl Fn(Errno) -> CoverError + use<'a> {
+    move |errno| match errno {
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => CoverError::Changed(directory.clone()),
+        _ => system(doing, directory)(errno),
+    }
 }
 
 pub(super) fn failed(doing: &'static str, path: &AbsPath, error: io::Error) -> CoverError {

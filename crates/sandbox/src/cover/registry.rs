@@ -1,12 +1,12 @@
 //! The registry's directory, and the entries that this process holds.
 
 use super::CoverError;
-use super::entry::{Entry, Line, failed, looks_like_cover, system};
+use super::entry::{Entry, Line, failed, is_cover, on_the_way, system};
 use crate::scratch::open_to_owner;
 use palisade_policy::AbsPath;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, StatxFlags, flock, fstat, mkdir, open, openat, rmdir,
-    statx, unlink,
+    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, Stat, StatxFlags, flock, fstat, lstat, mkdir, open,
+    openat, rmdir, statx, unlink,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -19,6 +19,9 @@ use std::time::Duration;
 /// microseconds: two seconds in all.
 const MOST_ATTEMPTS: u32 = 2000;
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// How often to look at what is another thing each time.
+const MOST_LOOKS: u32 = 100;
 
 /// A registry, and what this value holds of it.
 #[derive(Debug)]
@@ -73,15 +76,38 @@ impl Registry {
         }
     }
 
-    /// Whether a cover stands at `path`.
-    pub(super) fn is_cover(&self, path: &AbsPath) -> bool {
-        // Nearly every file is told from a cover by a glance.
-        looks_like_cover(path) && self.lists(path, &Line::Cover(path.clone()))
+    /// Whether something stands at `path` that is no cover.
+    pub(super) fn is_uncovered(&self, path: &AbsPath) -> bool {
+        self.is_unlisted(path, &Line::Cover(path.clone()), is_cover)
     }
 
-    /// Whether `path` is to be removed when a command is over.
-    pub(super) fn is_unwanted(&self, path: &AbsPath) -> bool {
-        self.lists(path, &Line::Unwanted(path.clone()))
+    /// Whether something stands at `path` that stays when the commands that run are over.
+    pub(super) fn is_wanted(&self, path: &AbsPath) -> bool {
+        self.is_unlisted(path, &Line::Unwanted(path.clone()), |_| true)
+    }
+
+    /// Whether something stands at `path` that `may_be` what a `line` speaks of, and is not, or that cannot be.
+    ///
+    /// One look at the list does not tell: what was seen may have been removed since, and its entry right after, and
+    /// another command's may stand there now. So the same has to be there twice, each time without a line.
+    fn is_unlisted(&self, path: &AbsPath, line: &Line, may_be: fn(&Stat) -> bool) -> bool {
+        let mut last = None;
+        for _ in 0..MOST_LOOKS {
+            let Ok(stat) = lstat(path.as_bytes()) else { return false };
+            // Nearly every file is told from a cover by a glance.
+            if !may_be(&stat) {
+                return true;
+            }
+            if self.lists(path, line) {
+                return false;
+            }
+            let now = (stat.st_dev, stat.st_ino, stat.st_nlink, stat.st_ctime, stat.st_ctime_nsec);
+            if last.replace(now) == Some(now) {
+                return true;
+            }
+        }
+        // Whoever wants a cover here finds what it is once he has the lock.
+        false
     }
 
     fn lists(&self, path: &AbsPath, line: &Line) -> bool {
@@ -165,7 +191,7 @@ impl Registry {
     /// gone.
     fn open_entry(&self, directory: &AbsPath) -> Result<Option<(Entry, bool)>, CoverError> {
         let Some(registry) = self.make()? else { return Ok(None) };
-        let name = entry_name(directory).map_err(system("looking at", directory))?;
+        let name = entry_name(directory).map_err(on_the_way("looking at", directory))?;
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = |more| openat(&registry, &name, flags | more, Mode::RUSR | Mode::WUSR);
         let opened = match open(OFlags::CREATE | OFlags::EXCL) {
@@ -291,6 +317,10 @@ mod tests {
         }
     }
 
+    fn stands(scene: &Scene) -> bool {
+        scene.cover().as_path().symlink_metadata().is_ok()
+    }
+
     #[test]
     fn an_entry_that_was_removed_before_it_was_locked_is_no_use() {
         let scene = Scene::new();
@@ -309,9 +339,9 @@ mod tests {
         let (successor, held) = scene.holder();
         // The old entry lists the same cover and is locked by nobody.
         sweeper.remove_if_unused(&opened, false).expect("nothing to do");
-        assert!(looks_like_cover(&scene.cover()));
+        assert!(stands(&scene));
         successor.leave(&held);
-        assert!(!looks_like_cover(&scene.cover()));
+        assert!(!stands(&scene));
     }
 
     #[test]
@@ -350,7 +380,7 @@ mod tests {
         list.write_all(never.as_bytes()).expect("writable");
         process.leave(&held);
         drop(held);
-        assert!(!looks_like_cover(&scene.cover()), "the others go");
+        assert!(!stands(&scene), "the others go");
         assert!(entry.symlink_metadata().is_ok());
         std::fs::write(&entry, "").expect("writable");
         scene.process().sweep();

@@ -74,7 +74,7 @@ fn a_cover_is_an_empty_file_or_a_socket_that_goes_again() {
         assert_eq!(is_socket, path.file_name().expect("no root").starts_with(b"."), "{path}");
         assert!(is_socket || metadata.is_file() && metadata.len() == 0, "{path}");
         assert_eq!(metadata.mode() & 0o222, 0, "{path}");
-        assert!(process.is_cover(&path) && scene.process().is_cover(&path), "{path}");
+        assert!(!process.is_uncovered(&path) && !scene.process().is_uncovered(&path), "{path}");
     }
     drop(covers);
     scene.assert_nothing_left();
@@ -102,7 +102,7 @@ fn nothing_to_cover_makes_no_registry() {
     let scene = Scene::new();
     let _covers = scene.hold(&scene.process(), &[]).expect("nothing to do");
     scene.process().sweep();
-    assert!(!scene.process().is_cover(&scene.path("project/.bashrc")));
+    assert!(!scene.process().is_uncovered(&scene.path("project/.bashrc")), "nothing is there");
     scene.assert_nothing_left();
 }
 
@@ -146,8 +146,8 @@ fn what_is_real_is_no_cover() {
     symlink("/nowhere", place("link").as_path()).expect("writable");
     for name in ["file", "empty", "locked", "directory", "link"] {
         let held = scene.hold(&process, &["missing", name]);
-        assert!(matches!(held, Err(CoverError::Exists(path)) if path == place(name)), "{name}");
-        assert!(!process.is_cover(&place(name)), "{name}");
+        assert!(matches!(held, Err(CoverError::Changed(path)) if path == place(name)), "{name}");
+        assert!(process.is_uncovered(&place(name)) && process.is_wanted(&place(name)), "{name}");
         assert!(scene.exists(name) && !scene.exists("missing"), "{name}");
     }
 }
@@ -188,7 +188,7 @@ fn what_a_command_makes_where_it_is_unwanted_goes_with_the_command() {
     ] {
         let covers = Covers::hold_in(&process, &wanted).expect("missing");
         make(path.as_path()).expect("writable");
-        assert!(process.is_unwanted(&path));
+        assert!(!process.is_wanted(&path));
         drop(covers);
         scene.assert_nothing_left();
     }
@@ -215,7 +215,7 @@ fn what_stood_before_is_the_users() {
     let (path, wanted) = unwanted(&scene, "commondir");
     fs::write(path.as_path(), "../other").expect("writable");
     let held = Covers::hold_in(&scene.process(), &wanted);
-    assert!(matches!(held, Err(CoverError::Exists(at)) if at == path));
+    assert!(matches!(held, Err(CoverError::Changed(at)) if at == path));
     assert!(stands(&path));
 }
 
@@ -290,7 +290,7 @@ fn no_link_is_followed() {
     fs::create_dir(scene.path("elsewhere").as_path()).expect("writable");
     symlink(scene.path("elsewhere").as_path(), scene.path("project/link").as_path()).expect("writable");
     let error = scene.hold(&scene.process(), &["link/file"]).expect_err("a link is on the way");
-    assert!(matches!(&error, CoverError::System { doing: "opening", .. }), "{error}");
+    assert!(matches!(&error, CoverError::Changed(at) if *at == scene.path("project/link")), "{error}");
     assert_eq!(fs::read_dir(scene.path("elsewhere").as_path()).expect("readable").count(), 0);
 }
 
@@ -388,8 +388,33 @@ fn covers_of_the_dead_are_taken_over() {
     let path = scene.path("project/.zshrc");
     leave_behind(&scene, &[b"\0", path.as_bytes(), b"\0"].concat());
     empty_read_only(path.as_path());
-    assert!(scene.process().is_cover(&path));
+    assert!(!scene.process().is_uncovered(&path));
     drop(scene.hold(&scene.process(), &[".zshrc", ".bashrc"]).expect("can be covered"));
+    scene.assert_nothing_left();
+}
+
+/// What a command that starts sees of others that end, and start, at that very moment.
+#[test]
+fn what_comes_and_goes_with_other_commands_is_never_the_users() {
+    let scene = Scene::new();
+    let cover = scene.path("project/.bashrc");
+    let (made, unwanted) = unwanted(&scene, "commondir");
+    let others = || {
+        let process = scene.process();
+        for _ in 0..200 {
+            let cover = scene.hold(&process, &[".bashrc"]).expect("can be covered");
+            let git = Covers::hold_in(&process, &unwanted).expect("as good as missing");
+            fs::write(made.as_path(), "../evil").expect("writable");
+            drop((cover, git));
+        }
+    };
+    std::thread::scope(|scope| {
+        let others = [scope.spawn(others), scope.spawn(others)];
+        let process = scene.process();
+        while others.iter().any(|other| !other.is_finished()) {
+            assert!(!process.is_uncovered(&cover) && !process.is_wanted(&made));
+        }
+    });
     scene.assert_nothing_left();
 }
 

@@ -414,7 +414,7 @@ fn real(path: &AbsPath) -> AbsPath {
 
 /// Whether anything stands there that is to last.
 fn stands(path: &AbsPath) -> bool {
-    symlink_metadata(path.as_path()).is_ok() && !Covers::is_cover(path) && !Covers::is_unwanted(path)
+    Covers::is_uncovered(path) && Covers::is_wanted(path)
 }
 
 /// Whether git would take the directory for a repository, or will again.

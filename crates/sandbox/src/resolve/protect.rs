@@ -136,7 +136,7 @@ impl Resolver {
     /// Whether nothing that is to last stands at the path, and the command could change that.
     fn is_to_be_removed(&self, real: &Real, files: &FileSets) -> bool {
         let is_gap = match real.node {
-            Some(_) => Covers::is_unwanted(&real.path),
+            Some(_) => !Covers::is_wanted(&real.path),
             None => real.first_missing.as_ref() == Some(&real.path),
         };
         is_gap && files.judge(Access::Write, &real.path).effect == Effect::Allow
@@ -145,7 +145,7 @@ impl Resolver {
     /// A second name of a protected file is a way to write it.
     fn look_for_other_names(&mut self, one: &Protected, real: &Real, origin: &Origin) {
         match real.node {
-            Some(Node::File) if !Covers::is_cover(&real.path) => self.linked.look_at(&real.path, origin),
+            Some(Node::File) if Covers::is_uncovered(&real.path) => self.linked.look_at(&real.path, origin),
             Some(Node::Directory) if one.inside == Inside::Scripts => {
                 self.linked.look_into(&real.path, origin)
             }

@@ -3,9 +3,9 @@
 //! The attacker is an earlier command, which makes links, and the repository's author, who writes allows. Everything is
 //! compared where it really is, and after all denies were expanded: a match of a wildcard may be a link.
 
+use super::Resolver;
 use super::real::{Real, links_on};
 use super::warnings::Kind;
-use super::{Resolver, is_there};
 use crate::cover::Covers;
 use crate::error::Error;
 use palisade_policy::{AbsPath, Access, Effect, FileRule, FileSets, Layer, Origin, Policy};
@@ -49,7 +49,7 @@ impl Resolver {
             );
             return Ok(None);
         }
-        let Some(node) = real.node.filter(|_| !Covers::is_cover(&real.path) && is_there(&real.path)) else {
+        let Some(node) = real.node.filter(|_| Covers::is_uncovered(&real.path)) else {
             return Ok(None);
         };
         let hiding = denied.covering(&real.path);
