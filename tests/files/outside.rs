@@ -1,10 +1,14 @@
 //! Writes outside the root fail, whatever way they are tried, and nothing appears there.
 
 use super::attempt;
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use palisade_tests::{Project, Tree};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Stdio;
+use std::time::Duration;
 
 const READ_ONLY: &str = "Read-only file system";
 const OTHER_DEVICE: &str = "Invalid cross-device link";
@@ -269,4 +273,23 @@ fn locks_between_processes_work_in_shared_memory() {
         .line("python3 -c 'import multiprocessing as m; m.Lock(); print(m.Value(\"i\", 7).value)'")
         .ok();
     assert_eq!(run.stdout, "7\n");
+}
+
+/// As a build does with its output. What was looked at is not what is mounted then, and the sandbox is built again.
+#[test]
+fn a_directory_that_is_replaced_while_a_command_starts_keeps_none_from_starting() {
+    let Some(project) = Project::where_it_works() else { return };
+    let [ours, other] = ["ours", "other"].map(|name| project.outside().join(name));
+    for directory in [&ours, &other] {
+        std::fs::create_dir(directory).expect("own");
+    }
+    for delay in 0..60 {
+        let run = project.run().options([OsStr::new("--allow-write"), ours.as_os_str()]);
+        let mut command = run.options(["-c", "true"]).into_command();
+        let child = command.stderr(Stdio::piped()).spawn().expect("palisade starts");
+        std::thread::park_timeout(Duration::from_micros(delay * 500));
+        renameat2(AT_FDCWD, &ours, AT_FDCWD, &other, RenameFlags::RENAME_EXCHANGE).expect("own");
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    }
 }

@@ -8,7 +8,7 @@ use crate::request::Request;
 use crate::resolve::{Resolved, real_path};
 use crate::scratch::{CommandDirectory, Substitute};
 use crate::shared::Shared;
-use palisade_bwrap::linux::{Attachments, Expected, Identity, can_attach};
+use palisade_bwrap::linux::{Attachments, Expected, Identity, LaunchError, can_attach};
 use palisade_bwrap::{ArgumentsError, MOST_ARGUMENTS, Mount, Mounts, Setting, arguments};
 use palisade_policy::{AbsPath, Access, Confinement, Effect, FileSets, Origin, Policy};
 use std::cmp::Reverse;
@@ -171,10 +171,18 @@ fn expected(mounts: &Mounts) -> Result<Vec<Expected>, Error> {
         };
         Some(match identity.transpose() {
             Ok(identity) => Ok(Expected { path, is_writable, identity }),
+            Err(error) if is_change(&error) => {
+                Err(LaunchError::Changed(format!("{path} is not what it was")).into())
+            }
             Err(error) => Err(Error::Path { path, error }),
         })
     };
     mounts.steps().iter().filter_map(one).collect()
+}
+
+fn is_change(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory) || error.raw_os_error() == Some(nix::libc::ELOOP)
 }
 
 #[cfg(test)]
