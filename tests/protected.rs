@@ -3,4 +3,5 @@
 mod attacks;
 mod kept;
 mod links;
+mod meanwhile;
 mod names;

@@ -2,7 +2,8 @@
 
 use crate::Palisade;
 use nix::unistd::Pid;
-use std::io::{BufRead, BufReader, Read};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Stdio};
 
@@ -12,6 +13,8 @@ pub struct Started {
     child: Child,
     first: String,
     rest: BufReader<ChildStdout>,
+    /// What was written to standard error.
+    said: File,
 }
 
 impl Palisade {
@@ -20,12 +23,14 @@ impl Palisade {
     pub fn start(self, line: &str, rest: &str) -> Started {
         let line = format!("{line}\nread -r _\n{rest}");
         let mut command = self.options(["-c", &line]).into_command();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let said = tempfile::tempfile().expect("a temporary directory");
+        let stderr = said.try_clone().expect("a descriptor");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
         let mut child = command.spawn().expect("palisade starts");
         let mut rest = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut first = String::new();
         rest.read_line(&mut first).expect("a line");
-        Started { child, first, rest }
+        Started { child, first, rest, said }
     }
 }
 
@@ -61,11 +66,21 @@ impl Started {
     }
 
     /// Lets it go on to its end: the exit status, and what it printed after the first line.
-    pub fn end(mut self) -> (Option<i32>, String) {
+    pub fn end(self) -> (Option<i32>, String) {
+        let (status, rest, _) = self.end_saying();
+        (status, rest)
+    }
+
+    /// The same, and all that it and its `palisade` wrote to standard error.
+    pub fn end_saying(mut self) -> (Option<i32>, String, String) {
         drop(self.child.stdin.take());
         let mut rest = String::new();
         self.rest.read_to_string(&mut rest).expect("text");
-        (self.child.wait().expect("it ends").code(), rest)
+        let status = self.child.wait().expect("it ends").code();
+        let mut said = String::new();
+        self.said.rewind().expect("a file");
+        self.said.read_to_string(&mut said).expect("text");
+        (status, rest, said)
     }
 }
 

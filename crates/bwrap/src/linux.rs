@@ -3,7 +3,7 @@
 //! One bubblewrap runs one command (on some machines [within another](Bridge)); nothing else of Palisade's runs inside.
 //! What the pieces assume of the attacker stands in each: [`start()`] (descriptors and lifetime),
 //! [`listeners`](bind_inside) (namespaces), [`Bridge`] (where those cannot be entered), [`proc_guards()`] (`/proc`),
-//! [`Program`] (planted programs), [`entry`] (the command's first moment), [`Warden`] (the end of Palisade itself).
+//! [`Guard`] (what happens to files outside meanwhile), [`Program`] (planted programs), [`entry`] (the command's first moment), [`Warden`] (the end of Palisade itself).
 //! All `unsafe` code of the crate is in `sys`.
 
 mod attach;
@@ -11,6 +11,7 @@ mod bridge;
 mod channels;
 pub mod entry;
 mod error;
+mod guard;
 mod launch;
 mod listeners;
 mod mounted;
@@ -25,6 +26,7 @@ pub use attach::{Attachments, can_attach};
 pub use bridge::{Bridge, Socat};
 pub use entry::Entry;
 pub use error::LaunchError;
+pub use guard::Guard;
 pub use launch::{Build, Ended, Held, Running, Start, Started, start};
 pub use listeners::{Listener, bind_inside};
 pub use mounted::wait_until_unmounted;

@@ -119,6 +119,22 @@ impl Mounts {
         Mounts { guards: guards.len(), steps: guards.into_iter().chain(self.steps).collect(), ..self }
     }
 
+    /// These steps, in this order.
+    pub(crate) fn of(steps: Vec<Mount>) -> Self {
+        Mounts { steps, guards: 0, root_writable: false }
+    }
+
+    /// The steps that keep a command from something, on what lies on the host itself: what somebody does there can undo
+    /// them.
+    pub(crate) fn into_detachable(self) -> Vec<Mount> {
+        let keeps = |step: &Mount| {
+            let opens = matches!(step, Mount::Writable(_) | Mount::Passage(_) | Mount::Seal(_));
+            !opens && !is_own(step.path())
+        };
+        // In a tree that is made anew nothing is the host's but what is mounted.
+        if self.hides_root() { Vec::new() } else { self.steps.into_iter().filter(keeps).collect() }
+    }
+
     /// The steps, in the order in which they must be carried out, after the host's tree was bound.
     pub fn steps(&self) -> &[Mount] {
         &self.steps

@@ -108,10 +108,11 @@ async fn start_to_end(
     {
         terminal.offer(group);
     }
-    for warning in process.warnings() {
-        say(&format!("warning: {warning}"));
-    }
+    let at_start = process.warnings();
+    let warn = |warning: &String| say(&format!("warning: {warning}"));
+    at_start.iter().for_each(warn);
     let status = to_end(&mut process, &signals, terminal).await?;
+    process.warnings().iter().skip(at_start.len()).for_each(warn);
     Ok(End {
         status,
         unsandboxed_reason: process.unsandboxed_reason().cloned(),

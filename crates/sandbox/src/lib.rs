@@ -25,6 +25,7 @@ mod environment;
 mod error;
 mod launcher;
 mod listen;
+mod mount_watch;
 mod needed;
 mod outcome;
 mod outside;

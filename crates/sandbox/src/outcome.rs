@@ -50,4 +50,6 @@ pub struct Report {
     pub violations: Vec<Violation>,
     /// How many refusals of the proxy's there were beyond those, which are bounded in number.
     pub left_out: u64,
+    /// As [`Process::warnings`](crate::Process::warnings) says in the end.
+    pub warnings: Vec<String>,
 }

@@ -22,6 +22,8 @@ const MOST_ATTACHED: usize = 50_000;
 pub(crate) struct Plan {
     pub(crate) arguments: Vec<Vec<u8>>,
     pub(crate) attachments: Option<Attachments>,
+    /// Everything that is mounted, by whomever.
+    pub(crate) mounts: Mounts,
     pub(crate) expected: Vec<Expected>,
     /// To be revealed once they are mounted.
     pub(crate) substitutes: Vec<Substitute>,
@@ -71,6 +73,7 @@ impl Plan {
             return Err(too_many(confinement, &format!("{} mounts", mounts.steps().len())));
         }
         let expected = expected(&mounts)?;
+        let all = mounts.clone();
         let (mounts, attached) = if can_attach {
             let (first, then) = mounts.split();
             (first, Some(then))
@@ -93,6 +96,7 @@ impl Plan {
         Ok(Plan {
             arguments,
             attachments,
+            mounts: all,
             expected,
             substitutes,
             variables,

@@ -2,6 +2,7 @@
 
 use crate::cover::Covers;
 use crate::error::Error;
+use crate::mount_watch::{MountWatch, Warnings};
 use crate::outside::{Outside, Start, UnsandboxedReason};
 use crate::process::{Process, Standing, Walls};
 use crate::request::{Request, program_and_argv};
@@ -26,13 +27,14 @@ enum Ready {
 /// The fields stand in the order in which they must end.
 pub(crate) struct Inside {
     pub(crate) held: Held,
+    pub(crate) watch: MountWatch,
     pub(crate) walls: Walls,
     pub(crate) covers: Covers,
     pub(crate) temporary: CommandDirectory,
     pub(crate) sockets: Option<SocketDirectory>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) output: [Option<PipeReader>; 2],
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Warnings,
 }
 
 impl Prepared {
@@ -74,8 +76,8 @@ impl From<Inside> for Prepared {
 
 impl Inside {
     fn start(self) -> Result<Process, Error> {
-        let Inside { held, walls, covers, temporary, sockets, shared, output, warnings } = self;
-        let standing = Standing { running: held.release()?, covers, temporary, sockets, shared };
+        let Inside { held, watch, walls, covers, temporary, sockets, shared, output, warnings } = self;
+        let standing = Standing { running: held.release()?, watch, covers, temporary, sockets, shared };
         Process::inside(standing, walls, output, warnings)
     }
 }

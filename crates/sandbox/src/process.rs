@@ -2,6 +2,7 @@
 
 use crate::cover::Covers;
 use crate::error::{Error, system};
+use crate::mount_watch::{MountWatch, Warnings};
 use crate::outcome::{Captured, Outcome, Report};
 use crate::outside::{Outside, UnsandboxedReason};
 use crate::report::{self, Ignored, Neutraliser};
@@ -32,7 +33,7 @@ pub struct Process {
     state: State,
     output: [Option<Reader>; 2],
     walls: Result<Walls, UnsandboxedReason>,
-    warnings: Vec<String>,
+    warnings: Warnings,
 }
 
 /// What tells of violations.
@@ -53,6 +54,7 @@ impl Walls {
 /// What is inside, and what it stands on. The fields stand in the order in which they must end.
 pub(crate) struct Standing {
     pub(crate) running: Running,
+    pub(crate) watch: MountWatch,
     pub(crate) covers: Covers,
     pub(crate) temporary: CommandDirectory,
     pub(crate) sockets: Option<SocketDirectory>,
@@ -77,7 +79,7 @@ impl Process {
         standing: Standing,
         walls: Walls,
         output: [Option<PipeReader>; 2],
-        warnings: Vec<String>,
+        warnings: Warnings,
     ) -> Result<Self, Error> {
         let (state, output) = (State::Running(Box::new(standing)), read_both(output)?);
         Ok(Process { state, output, walls: Ok(walls), warnings })
@@ -89,7 +91,7 @@ impl Process {
         output: [Option<PipeReader>; 2],
     ) -> Result<Self, Error> {
         let state = State::Outside(outside);
-        Ok(Process { state, output: read_both(output)?, walls: Err(reason), warnings: Vec::new() })
+        Ok(Process { state, output: read_both(output)?, walls: Err(reason), warnings: Warnings::default() })
     }
 
     /// Why the command runs without the sandbox; `None` when it runs inside.
@@ -97,9 +99,10 @@ impl Process {
         self.walls.as_ref().err()
     }
 
-    /// Rules that were left out for this command, and why.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// Rules that were left out for this command, and why; then what has happened so far to files that are to be kept from
+    /// it.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.all()
     }
 
     /// What the proxy has refused so far, without what [`Policy::ignore_violations`](palisade_policy::Policy) silences.
@@ -211,7 +214,8 @@ impl Process {
         let left_out = self.violations_left_out();
         let unsandboxed_reason = self.walls.err();
         let sandboxed = unsandboxed_reason.is_none();
-        let sandbox = Report { sandboxed, unsandboxed_reason, violations, left_out };
+        let warnings = self.warnings.all();
+        let sandbox = Report { sandboxed, unsandboxed_reason, violations, left_out, warnings };
         Ok(Outcome { status, stdout, stderr, sandbox })
     }
 }
@@ -219,8 +223,9 @@ impl Process {
 /// Removes what a dead command stood on: at once when it left nothing there, elsewhere when there may be a million
 /// files to remove.
 fn clear_away(standing: Standing) -> State {
-    let Standing { running, covers, temporary, sockets, shared } = standing;
+    let Standing { running, watch, covers, temporary, sockets, shared } = standing;
     let status = running.finish().map_err(system("ending the sandbox")).and_then(status_of);
+    drop(watch);
     drop(sockets);
     shared.retire();
     match temporary.remove_if_empty() {

@@ -5,6 +5,7 @@ use crate::cover::{CoverError, Covers};
 use crate::error::{Error, system};
 use crate::launcher::Launcher;
 use crate::listen::Listen;
+use crate::mount_watch::{MountWatch, Warnings};
 use crate::needed;
 use crate::outcome::Outcome;
 use crate::outside::UnsandboxedReason;
@@ -21,7 +22,7 @@ use crate::shared::Shared;
 use crate::streams::{Pipes, refuse_ways_around};
 use crate::task::Task;
 use palisade_bwrap::linux::{
-    Bridge, Build, Entry, Expected, Held, LaunchError, Listener, ProcGuards, Start, Started, start,
+    Bridge, Build, Entry, Expected, Guard, Held, LaunchError, Listener, ProcGuards, Start, Started, start,
 };
 use palisade_policy::{AbsPath, Access, Confinement, Effect, Policy};
 use palisade_proxy::{Direct, Listeners, Proxy};
@@ -133,15 +134,14 @@ impl Sandbox {
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
         let (resolved, covers) = self.resolve_and_cover(&policy, &places)?;
-        for warning in &resolved.warnings {
-            tracing::warn!("{warning}");
-        }
         self.refuse_unfit(&resolved.confinement, shell.as_ref())?;
         let mut plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary, &bridge)?;
         let substitutes = std::mem::take(&mut plan.substitutes);
-        let Resolved { confinement, warnings, .. } = resolved;
+        let Resolved { confinement, warnings: left_out, .. } = resolved;
+        let warnings = Warnings::default();
+        left_out.into_iter().for_each(|warning| warnings.add(warning));
         let expected = (!confinement.files_disabled).then(|| std::mem::take(&mut plan.expected));
-        let (mut held, listen) = match self.build(started, plan, expected).await? {
+        let (mut held, guard, listen) = match self.build(started, plan, expected).await? {
             Ok(built) => built,
             Err(error) => return Err(self.explain(error).await),
         };
@@ -149,8 +149,10 @@ impl Sandbox {
         substitutes.into_iter().try_for_each(Substitute::reveal)?;
         let shared = Arc::clone(&self.shared);
         let ignored = Ignored::of(&policy.ignore_violations, &request.command);
+        let watch =
+            MountWatch::begin(guard, warnings.clone()).map_err(system("watching the sandbox's mounts"))?;
         let (walls, output) = (Walls { proxy, confinement, ignored }, pipes.outer);
-        Ok(Inside { held, walls, covers, temporary, sockets, shared, output, warnings }.into())
+        Ok(Inside { held, watch, walls, covers, temporary, sockets, shared, output, warnings }.into())
     }
 
     /// What failed for `cause` may have failed by chance. The command runs without the sandbox only when a launch of the
@@ -268,7 +270,7 @@ impl Sandbox {
         started: Starting,
         plan: Plan,
         expected: Option<Vec<Expected>>,
-    ) -> Result<Result<(Held, Listen), LaunchError>, Error> {
+    ) -> Result<Result<(Held, Guard, Listen), LaunchError>, Error> {
         let filter = self.shared.filter(plan.unix_sockets)?;
         let job = move || {
             let started = started.recv().map_err(|_| Launcher::has_ended())?;
@@ -280,8 +282,9 @@ impl Sandbox {
                     variables: &plan.variables,
                     listen: &plan.listen.addresses(),
                 })?;
+                let guard = held.guard(plan.mounts, plan.attachments.is_some())?;
                 held.verify(expected.as_deref())?;
-                Ok((held, plan.listen))
+                Ok((held, guard, plan.listen))
             });
             Ok(held)
         };

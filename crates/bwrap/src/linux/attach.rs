@@ -47,18 +47,33 @@ pub struct Attachments {
     pub hidden_directory: AbsPath,
 }
 
-/// Makes the mounts in the mount namespace of process `pid`, in which everything else is mounted.
-pub(super) fn attach(pid: u32, attachments: &Attachments) -> Result<(), LaunchError> {
-    let mounts = File::open(format!("/proc/{pid}/ns/mnt")).map_err(LaunchError::Namespaces)?;
-    let user = sys::owner_of(mounts.as_fd()).map_err(LaunchError::Namespaces)?;
-    let submounts = mount_points(pid).map_err(failed("looking at the sandbox's mounts"))?;
+/// Where mounts are made: the mount namespace of a process, with the user namespace that it belongs to.
+#[derive(Debug)]
+pub(super) struct Place {
+    user: OwnedFd,
+    mounts: File,
+    /// What is mounted there.
+    points: BTreeSet<AbsPath>,
+}
+
+impl Place {
+    pub(super) fn of(pid: u32) -> Result<Self, LaunchError> {
+        let mounts = File::open(format!("/proc/{pid}/ns/mnt")).map_err(LaunchError::Namespaces)?;
+        let user = sys::owner_of(mounts.as_fd()).map_err(LaunchError::Namespaces)?;
+        let points = mount_points(pid).map_err(failed("looking at the sandbox's mounts"))?;
+        Ok(Place { user, mounts, points })
+    }
+}
+
+/// Makes the mounts in a place where everything else is mounted.
+pub(super) fn attach(place: &Place, attachments: &Attachments) -> Result<(), LaunchError> {
     let work = Work {
-        user: user.as_fd(),
-        mounts: mounts.as_fd(),
+        user: place.user.as_fd(),
+        mounts: place.mounts.as_fd(),
         hidden_file: c_path(&attachments.hidden_file)?,
         hidden_directory: c_path(&attachments.hidden_directory)?,
         substitutes: substitutes(&attachments.mounts)?,
-        steps: steps(&attachments.mounts, &submounts)?,
+        steps: steps(&attachments.mounts, &place.points)?,
     };
     let progress = run(&work).map_err(failed("making the sandbox's mounts"))?;
     outcome(progress, &attachments.mounts)

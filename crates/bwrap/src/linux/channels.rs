@@ -32,6 +32,11 @@ pub(super) fn send(socket: OwnedFd, bytes: &[u8]) -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// Words as `--args` takes them.
+pub(super) fn nul_ended(words: &[Vec<u8>]) -> Vec<u8> {
+    words.iter().flat_map(|word| [word.as_slice(), b"\0"].concat()).collect()
+}
+
 /// The writing end for us, and a descriptor for bubblewrap that reads *and* writes, so that it never sees an end.
 pub(super) fn block_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;

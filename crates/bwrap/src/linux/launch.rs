@@ -16,18 +16,19 @@
 //! than reading an end of file and starting the command. Nor does a bubblewrap that goes on unasked start it, since
 //! what it waits on cannot be read: the entry is told the command only at the release.
 
-use super::attach::{Attachments, attach};
+use super::attach::{Attachments, Place, attach};
 use super::bridge::{self, Bridge};
-use super::channels::{block_pipe, fill, memory_file, send, stream_pair, wait_readable};
+use super::channels::{block_pipe, fill, memory_file, nul_ended, send, stream_pair, wait_readable};
 use super::entry::{Entry, described};
 use super::error::{LaunchError, SET_UP_TIME, failed};
+use super::guard::Guard;
 use super::listeners::{Listener, bind_inside};
 use super::program::Program;
 use super::status::Status;
 use super::sys::{self, Signals};
 use super::verify::{self, Expected};
 use super::warden::{Warden, Watch};
-use crate::MOST_ARGUMENTS;
+use crate::{MOST_ARGUMENTS, Mounts};
 use nix::sys::signal::{Signal, killpg};
 use rustix::process::{Pid, PidfdFlags};
 use std::ffi::OsString;
@@ -244,7 +245,13 @@ impl Held {
     /// Waits until bubblewrap has mounted its part, and adds the rest.
     fn attach(&self, attachments: &Attachments) -> Result<(), LaunchError> {
         self.wait_until_built()?;
-        attach(self.running.init_pid, attachments)
+        attach(&Place::of(self.running.init_pid)?, attachments)
+    }
+
+    /// Watches from now on over `mounts`, which [can](super::can_attach) be made from outside or not.
+    pub fn guard(&self, mounts: Mounts, can_attach: bool) -> Result<Guard, LaunchError> {
+        let guard = Guard::over(self.running.init_pid, self.running.init.as_fd(), mounts, can_attach);
+        guard.map_err(failed("opening the sandbox's mount table"))
     }
 
     /// Waits until everything is mounted, and makes sure that it is what was planned, where something was. Blocks for
@@ -558,10 +565,6 @@ fn refuse_too_many(argv: &[OsString], others: usize) -> Result<(), LaunchError> 
         return Err(LaunchError::TooManyWords(argv.len()));
     }
     Ok(())
-}
-
-fn nul_ended(words: &[Vec<u8>]) -> Vec<u8> {
-    words.iter().flat_map(|word| [word.as_slice(), b"\0"].concat()).collect()
 }
 
 /// Of a command that a signal ended before it was executed bubblewrap reports nothing, but takes over the status, which

@@ -58,8 +58,12 @@ impl Identity {
 
 /// The mounts of process `pid` that can be seen, by where they are: whether each can be written.
 fn mounts_of(pid: u32) -> io::Result<BTreeMap<Vec<u8>, bool>> {
-    let table = std::fs::read(format!("/proc/{pid}/mountinfo"))?;
-    Ok(seen(&table.split(|&byte| byte == b'\n').filter_map(Mounted::read).collect::<Vec<_>>()))
+    Ok(visible(&std::fs::read(format!("/proc/{pid}/mountinfo"))?))
+}
+
+/// The mounts of a `mountinfo` that can be seen, by where they are: whether each can be written.
+pub(super) fn visible(table: &[u8]) -> BTreeMap<Vec<u8>, bool> {
+    seen(&table.split(|&byte| byte == b'\n').filter_map(Mounted::read).collect::<Vec<_>>())
 }
 
 /// Where process `pid` has something mounted.

@@ -171,10 +171,18 @@ fn enter(work: &Work<'_>) -> Result<()> {
     move_into_link_name_space(work.user, Some(LinkNameSpaceType::User))?;
     move_into_link_name_space(work.mounts, Some(LinkNameSpaceType::Mount))?;
     rustix::process::umask(Mode::empty());
+    keep_apart()?;
     // Each writable directory keeps a descriptor open. What cannot be raised shows by then.
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     Ok(())
+}
+
+/// What the host mounts from now on does not come to be in the sandbox: it would be writable there, or lie over what is
+/// hidden. What is mounted already stays when the host unmounts it.
+fn keep_apart() -> Result<()> {
+    let attributes = libc::mount_attr { propagation: u64::from(libc::MS_PRIVATE), ..UNCHANGED };
+    set_all(&open(c"/")?, &attributes, true)
 }
 
 /// Keeps the nodes themselves, which a confined root owns as it does outside, from being changed. What is read and
@@ -379,7 +387,13 @@ fn set_writable(mount: &OwnedFd, is_writable: bool, recursive: bool) -> Result<(
 }
 
 fn set_attributes(mount: &OwnedFd, set: u64, clear: u64, recursive: bool) -> Result<()> {
-    let attributes = libc::mount_attr { attr_set: set, attr_clr: clear, propagation: 0, userns_fd: 0 };
+    set_all(mount, &libc::mount_attr { attr_set: set, attr_clr: clear, ..UNCHANGED }, recursive)
+}
+
+const UNCHANGED: libc::mount_attr =
+    libc::mount_attr { attr_set: 0, attr_clr: 0, propagation: 0, userns_fd: 0 };
+
+fn set_all(mount: &OwnedFd, attributes: &libc::mount_attr, recursive: bool) -> Result<()> {
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a C string, and the pointer leads to as many bytes of attributes as the call is told.
     let result = unsafe {
@@ -388,7 +402,7 @@ fn set_attributes(mount: &OwnedFd, set: u64, clear: u64, recursive: bool) -> Res
             mount.as_raw_fd(),
             c"".as_ptr(),
             flags,
-            &raw const attributes,
+            std::ptr::from_ref(attributes),
             size_of::<libc::mount_attr>(),
         )
     };

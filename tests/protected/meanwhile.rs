@@ -1,0 +1,146 @@
+//! What is replaced, removed or moved outside while a command runs stays shut to it, though the kernel takes away what
+//! was mounted there; and what is mounted outside does not come to be inside.
+
+use palisade_tests::{Project, Tools};
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+/// A line that does as `attempt` says for as long as that succeeds, once the test has done its part. Whether it was
+/// quicker than the sandbox the first time does not matter.
+fn until_it_fails(attempt: &str) -> String {
+    format!("while {attempt}; do sleep 0.01; done; echo shut")
+}
+
+/// Runs `attempt` under `options` while `outside` does something to the root, and gives back what was said. It has to fail
+/// in the end.
+fn shut(options: &[&str], attempt: &str, outside: impl FnOnce(&Project)) -> Option<String> {
+    let project = Project::where_it_works()?;
+    for name in ["conf", "secret", "a/b/conf", ".git/config", ".mcp.json", "new"] {
+        project.write(name, "outside\n");
+    }
+    symlink("a", project.root().join("link")).expect("own directory");
+    let running = project.run().options(options).start("echo started", &until_it_fails(attempt));
+    outside(&project);
+    let (status, printed, said) = running.end_saying();
+    if restores() {
+        assert_eq!((status, printed.lines().last()), (Some(0), Some("shut")), "{attempt}: {said}");
+        assert!(said.contains("it is shut to the command again"), "{attempt}: {said}");
+    } else {
+        assert_ended(status, &said);
+    }
+    Some(said)
+}
+
+fn assert_ended(status: Option<i32>, said: &str) {
+    assert_eq!(status, Some(137), "{said}");
+    assert!(said.contains("the command was ended"), "{said}");
+}
+
+/// With a bridge of socat nothing can be mounted in a sandbox that runs.
+fn restores() -> bool {
+    let told =
+        Command::new(&Tools::here().palisade).args(["probe", "--json"]).output().expect("palisade starts");
+    !String::from_utf8_lossy(&told.stdout).contains("socat")
+}
+
+fn rename(project: &Project, from: &str, to: &str) {
+    std::fs::rename(project.root().join(from), project.root().join(to)).expect("own directory");
+}
+
+#[test]
+fn what_is_replaced_is_shut_again() {
+    let write = |path: &str| format!("echo evil 2> /dev/null >> {path}");
+    let denied: &[&str] = &["--deny-write", "conf"];
+    shut(denied, &write("conf"), |project| rename(project, "new", "conf"));
+    shut(&[], &write(".git/config"), |project| rename(project, "new", ".git/config"));
+    shut(&[], &write(".mcp.json"), |project| rename(project, "new", ".mcp.json"));
+    // As git does when it changes to a branch that has one.
+    shut(&[], &write(".bashrc"), |project| rename(project, "new", ".bashrc"));
+    let hidden: &[&str] = &["--deny-read", "secret"];
+    shut(hidden, "cat secret > /dev/null 2>&1", |project| rename(project, "new", "secret"));
+}
+
+/// As when a branch is left that has them.
+#[test]
+fn what_is_removed_is_not_made() {
+    let remove = |name: &'static str| {
+        move |project: &Project| std::fs::remove_file(project.root().join(name)).expect("own file")
+    };
+    shut(&[], "echo evil 2> /dev/null > .mcp.json", remove(".mcp.json"));
+    shut(&[], "echo evil 2> /dev/null > .bashrc", remove(".bashrc"));
+    let denied: &[&str] = &["--deny-write", "a/b/conf"];
+    let make = "mkdir -p a/b 2> /dev/null && echo evil 2> /dev/null > a/b/conf";
+    shut(denied, make, remove("a/b/conf"));
+    shut(denied, make, |project| std::fs::remove_dir_all(project.root().join("a")).expect("own directory"));
+}
+
+/// Its mount goes along, so that nobody tells of it.
+#[test]
+fn what_is_moved_is_shut_again_in_its_old_place() {
+    let denied: &[&str] = &["--deny-write", "a/b/conf"];
+    let make = "mkdir -p a/b 2> /dev/null && echo evil 2> /dev/null > a/b/conf";
+    shut(denied, make, |project| rename(project, "a/b/conf", "a/b/conf~"));
+    shut(denied, make, |project| rename(project, "a", "a.old"));
+    // As some editors save.
+    shut(&["--deny-write", "conf"], "echo evil 2> /dev/null >> conf", |project| {
+        rename(project, "conf", "conf~");
+        rename(project, "new", "conf");
+    });
+}
+
+#[test]
+fn what_cannot_be_shut_again_ends_the_command() {
+    let ended = |options: &[&str], outside: &dyn Fn(&Project)| {
+        let Some(project) = Project::where_it_works() else { return };
+        project.write("conf", "");
+        let running = project.run().options(options).start("echo started", "while :; do sleep 1; done");
+        outside(&project);
+        let (status, _, said) = running.end_saying();
+        assert_ended(status, &said);
+    };
+    let denied: &[&str] = &["--deny-write", "conf"];
+    // What that leads to is no rule's.
+    ended(denied, &|project| {
+        symlink("elsewhere", project.root().join("new")).expect("own directory");
+        rename(project, "new", "conf");
+    });
+    // Whoever writes it may be the command, which was quicker.
+    let mut writers = Vec::new();
+    let writers = std::sync::Mutex::new(&mut writers);
+    ended(denied, &|project| {
+        let open = std::fs::File::create(project.root().join("new")).expect("own directory");
+        writers.lock().expect("no panic").push(open);
+        rename(project, "new", "conf");
+    });
+}
+
+/// A drive that is plugged in would be writable, and what is mounted above something hidden would show it.
+#[test]
+fn what_is_mounted_outside_meanwhile_is_not_seen_inside() {
+    let Some(project) = Project::where_it_works() else { return };
+    if !restores() {
+        return;
+    }
+    project.write("d/secret", "s3cret\n");
+    std::fs::create_dir(project.outside().join("drive")).expect("own directory");
+    let script = format!(
+        "mount --make-rshared /
+         {{ read -r _; mount -t tmpfs none ../outside/drive; mount -t tmpfs none d; echo shown > d/secret; echo > go; }} < ready &
+         exec setpriv --inh-caps=-all --ambient-caps=-all '{}' run --deny-read d/secret -c \"$0\"",
+        Tools::here().palisade.display()
+    );
+    let line = "echo > ready; read -r _ < go; cat d/secret; echo evil > ../outside/drive/f || echo kept";
+    let fifos = ["ready", "go"].map(|name| project.root().join(name));
+    for fifo in &fifos {
+        nix::unistd::mkfifo(fifo, nix::sys::stat::Mode::S_IRWXU).expect("own directory");
+    }
+    let output = Command::new("unshare")
+        .args(["--user", "--map-current-user", "--keep-caps", "--mount", "sh", "-c", &script, line])
+        .current_dir(project.root())
+        .env("HOME", project.home())
+        .output()
+        .expect("unshare starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "kept\n", "{said}");
+    assert!(said.contains("d/secret: Permission denied"), "{said}");
+}
