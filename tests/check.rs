@@ -62,6 +62,25 @@ fn a_line_is_answered_with_its_commands_and_the_rule_that_decides() {
     }
 }
 
+/// The sandbox that leaves files alone keeps nobody from what rules hide.
+#[test]
+fn where_files_are_not_isolated_rules_about_them_ask() {
+    let project = Project::new();
+    project.write(".claude/settings.json", r#"{"permissions": {"deny": ["Read(.env)"]}}"#);
+    let line = "grep -r SECRET .";
+    for (settings, expected) in
+        [("{}", "allow"), (r#"{"sandbox": {"filesystem": {"disabled": true}}}"#, "ask")]
+    {
+        let options = ["--sandboxed", "--json", "--settings", settings, "--", line];
+        let output = palisade(&project).arg("check").args(options).output().expect("it starts");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        assert_eq!(answer["verdict"], expected, "{answer:#}");
+        let call = call(&project, "Bash", json!({ "command": line })).to_string();
+        let decision = decision(&ask(&project, &["--sandbox", "--settings", settings], &call));
+        assert_eq!(decision["permissionDecision"], expected, "{decision:#}");
+    }
+}
+
 #[test]
 fn nothing_in_a_line_can_forge_the_answer() {
     let project = project();
@@ -349,6 +368,7 @@ fn a_call_is_rewritten_to_run_inside_and_does() {
     }
     let line = updated["command"].as_str().unwrap_or_default();
     assert!(line.contains(" run --report "), "the model learns what was refused: {line}");
+    assert!(line.contains(" --require-sandbox "), "it was judged as a line that runs inside: {line}");
     // What rules take out of the sandbox is not approved by running in it.
     let excluded = call(&project, "Bash", json!({ "command": "docker build ." })).to_string();
     let excluded = self::decision(&ask(&project, &["--sandbox"], &excluded));

@@ -166,6 +166,21 @@ fn where_the_settings_let_it_the_command_runs_without_and_it_is_said() {
     }
 }
 
+/// What was approved since it runs inside does not run at all where it cannot, though a repository asks for that.
+#[test]
+fn a_required_sandbox_is_required_whatever_the_settings_say() {
+    let Some(project) = Project::where_it_works() else { return };
+    project.write(".claude/settings.json", r#"{"sandbox": {"failIfUnavailable": false}}"#);
+    let before = project.tree();
+    let run = project.run().options(["--require-sandbox", "-c", "touch ran"]).into_command();
+    let run = without_namespaces().run(&run);
+    let said = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(125), "{said}");
+    assert!(said.contains("cannot run here") && !said.contains("WITHOUT"), "{said}");
+    assert_eq!(project.tree(), before, "{said}");
+    assert_eq!(project.run().options(["--require-sandbox"]).line("exit 7").status, 7);
+}
+
 /// What the command itself does wrong is no fault of the sandbox's.
 #[test]
 fn a_command_that_fails_is_not_taken_for_a_sandbox_that_fails() {

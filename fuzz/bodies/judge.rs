@@ -93,6 +93,7 @@ fn answer(rules: &RuleSet, line: &str, mode: Mode, sandboxed: bool, shell: Shell
     let context = Context {
         mode,
         sandboxed,
+        files_disabled: false,
         auto_allow: true,
         guardrails_want_approval: false,
         root: &root,

@@ -19,17 +19,7 @@ fn the_example_judges_a_line_runs_it_and_tells_what_was_stopped() {
         "permissions": { "deny": ["Bash(curl *)"] },
     });
     project.write(".claude/settings.json", settings.to_string());
-    let path = |path: std::path::PathBuf| AbsPath::try_from(path.as_path()).expect("absolute");
-    let session = Session::open(Places {
-        managed: ManagedPlaces { directories: Vec::new(), owner: 0 },
-        root: path(project.root()),
-        trust: Trust::Untrusted,
-        home: Some(path(project.home())),
-        account_home: None,
-        config_dir: None,
-        working_directory: path(project.root()),
-    });
-    let session = session.expect("good settings");
+    let session = Session::open(places(&project)).expect("good settings");
     assert!(session.remarks().iter().any(|remark| remark.contains("colour")), "{:?}", session.remarks());
     let refused = block_on(session.run("true; curl x")).err().map(|error| error.to_string());
     assert!(refused.is_some_and(|said| said.contains("Bash(curl *)")));
@@ -40,4 +30,38 @@ fn the_example_judges_a_line_runs_it_and_tells_what_was_stopped() {
     assert_eq!((text(&outcome.stdout.bytes).as_str(), outcome.status), ("out\n", 1));
     let stopped: Vec<String> = outcome.sandbox.violations.iter().map(ToString::to_string).collect();
     assert!(stopped.len() == 1 && stopped[0].contains("/secret"), "{stopped:?}");
+}
+
+/// What was allowed since it runs inside does not run where the sandbox cannot, whatever the settings say.
+#[test]
+fn the_example_runs_nothing_outside() {
+    let project = Project::new();
+    let managed = json!({ "sandbox": { "bwrapPath": "/no/such/bwrap", "failIfUnavailable": false } });
+    std::fs::write(project.outside().join("managed-settings.json"), managed.to_string()).expect("own file");
+    let owner = nix::unistd::geteuid().as_raw();
+    let places = Places {
+        managed: ManagedPlaces { directories: vec![path(project.outside())], owner },
+        ..places(&project)
+    };
+    let ran = Session::open(places).map(|session| block_on(session.run("touch ran")));
+    let refused =
+        ran.and_then(|ran| ran.map(|outcome| format!("{outcome:?}"))).map_err(|error| error.to_string());
+    assert!(refused.as_ref().is_err_and(|said| said.contains("/no/such/bwrap")), "{refused:?}");
+    assert!(!project.root().join("ran").exists());
+}
+
+fn places(project: &Project) -> Places {
+    Places {
+        managed: ManagedPlaces { directories: Vec::new(), owner: 0 },
+        root: path(project.root()),
+        trust: Trust::Untrusted,
+        home: Some(path(project.home())),
+        account_home: None,
+        config_dir: None,
+        working_directory: path(project.root()),
+    }
+}
+
+fn path(path: std::path::PathBuf) -> AbsPath {
+    AbsPath::try_from(path.as_path()).expect("absolute")
 }

@@ -11,9 +11,10 @@
 //! An allow from here does not beat the client's own deny and ask rules. In the mode `auto`, what anyone may answer is
 //! left to the client's classifier: no decision is given.
 //!
-//! With `--sandbox` the line that runs is another one: `palisade run --report -c LINE`, since the model that asked for
-//! the call reads what it prints, and has to learn what was refused. What the line changes in its shell (its
-//! directory, its variables) ends with it.
+//! With `--sandbox` the line that runs is another one: `palisade run --report --require-sandbox -c LINE`. The model that
+//! asked for the call reads what it prints, and has to learn what was refused. And the line was judged as one that runs
+//! inside, so it runs there or not at all, whatever `failIfUnavailable` says, which a repository may set. What the line
+//! changes in its shell (its directory, its variables) ends with it.
 
 use crate::check::{to_allow, why, word};
 use crate::failure::{Failure, say};
@@ -269,7 +270,8 @@ impl Asked {
     fn rewritten(&self, in_force: &InForce, options: &HookOptions) -> Result<Value, Failure> {
         let program =
             std::env::current_exe().map_err(|error| failed(format!("finding palisade: {error}")))?;
-        let mut words = vec![quoted(program.as_os_str())?, "run".into(), "--report".into(), "--root".into()];
+        let mut words = vec![quoted(program.as_os_str())?, "run".into()];
+        words.extend(["--report", "--require-sandbox", "--root"].map(String::from));
         words.push(quoted(in_force.root.as_os_str())?);
         if options.rules.untrusted {
             words.push("--untrusted".into());

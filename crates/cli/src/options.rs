@@ -92,6 +92,9 @@ pub(crate) struct RunOptions {
     /// Says on standard error what the proxy refused, also where that is no terminal
     #[arg(long)]
     pub(crate) report: bool,
+    /// Fails where the sandbox cannot run, whatever failIfUnavailable says
+    #[arg(long)]
+    pub(crate) require_sandbox: bool,
     /// A line for the shell: bash without its start-up files where there is one, else sh
     #[arg(short = 'c', value_name = "LINE", conflicts_with = "command", allow_hyphen_values = true)]
     pub(crate) line: Option<OsString>,

@@ -46,7 +46,8 @@ pub(crate) struct End {
 fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
     let entry = Entry::this_program()
         .map_err(|error| failed("opening the program's own file by /proc, which must be mounted", error))?;
-    let InForce { loaded, root, working_directory, .. } = in_force(&options.rules)?;
+    let InForce { mut loaded, root, working_directory, .. } = in_force(&options.rules)?;
+    loaded.policy.fail_if_unavailable |= options.require_sandbox;
     let signals = Signals::block().map_err(|error| failed("blocking signals", error.into()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed("starting the runtime", error))?;

@@ -13,6 +13,7 @@ pub(crate) struct Session {
     root: AbsPath,
     working_directory: AbsPath,
     home: Option<AbsPath>,
+    files_disabled: bool,
     auto_allow: bool,
 }
 
@@ -23,6 +24,7 @@ impl Session {
             root: absolute(&in_force.root)?,
             working_directory: absolute(&in_force.working_directory)?,
             home: in_force.home.clone(),
+            files_disabled: in_force.loaded.policy.files_disabled,
             auto_allow: in_force.loaded.policy.auto_allow,
         })
     }
@@ -56,6 +58,7 @@ impl Session {
         let context = Context {
             mode: self.mode,
             sandboxed,
+            files_disabled: self.files_disabled,
             auto_allow: self.auto_allow,
             guardrails_want_approval: false,
             root: &self.root,

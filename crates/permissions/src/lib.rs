@@ -19,6 +19,7 @@
 //! let context = Context {
 //!     mode: Mode::Default,
 //!     sandboxed: false,
+//!     files_disabled: false,
 //!     auto_allow: true,
 //!     guardrails_want_approval: false,
 //!     root: &root,

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `//abs/x` | the file system's root |
 //! | `~`, `~/x` | the home directory |
-//! | `/x` | the directory of the rule's source: the project's root for a project's file, `~/.claude` for a user's |
+//! | `/x` | the directory of the rule's source: the project's root for a project's file, `~/.claude` for a user's; an administrator's has none |
 //! | `./x`, `a/b` | the directory that the session was started in |
 //! | `x`, `x/`, `*.pem` | the same, and any depth below it: the text has no slash but at its end |
 //! | `src/**` | for an allow that one directory; for a deny or an ask a directory of that name at any depth |

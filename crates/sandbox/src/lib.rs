@@ -1,8 +1,11 @@
 //! Runs commands confined by the operating system: the facade over Palisade's layers.
 //!
 //! A [`Sandbox`] is made from a [`Policy`](palisade_policy::Policy) and runs [`Request`]s; each gets a bubblewrap, a
-//! seccomp filter and a proxy of its own, and gives an [`Outcome`] with what was stopped. Nothing ever runs
-//! unprotected: where the sandbox cannot work there is an [`Error`] that says why and what to do.
+//! seccomp filter and a proxy of its own, and gives an [`Outcome`] with what was stopped. Where the sandbox cannot work
+//! there is an [`Error`] that says why and what to do. A command runs without it in two cases only, and both its
+//! [`Process`] and its [`Outcome`] say so: the [`Request`] asks for that, or the policy's
+//! [`fail_if_unavailable`](palisade_policy::Policy::fail_if_unavailable) is `false`, which settings may say, a
+//! repository's own among them. Whoever lets a command run *since* it is confined sets that to `true`.
 //!
 //! It does not know that settings files exist (`palisade-settings` reads them into a policy), nor permission modes. The
 //! example `tests/examples/embed` in the repository puts all of it together.

@@ -18,7 +18,9 @@ pub(crate) struct Session {
 impl Session {
     /// Reads every settings file of `places`; one that is malformed is an error.
     pub(crate) fn open(places: Places) -> Result<Self, Box<dyn Error>> {
-        let loaded = load(&places, &[], &Flags::default())?;
+        let mut loaded = load(&places, &[], &Flags::default())?;
+        // Lines are judged as what runs inside, so they run there or not at all, whatever the settings say.
+        loaded.policy.fail_if_unavailable = true;
         let sandbox = Sandbox::create(Options {
             policy: loaded.policy.clone(),
             roots: vec![places.root.as_path().into()],
@@ -55,6 +57,7 @@ impl Session {
         let context = Context {
             mode: self.loaded.rules.mode.as_ref().map_or(Mode::Default, |mode| mode.mode),
             sandboxed: true,
+            files_disabled: self.loaded.policy.files_disabled,
             auto_allow: self.loaded.policy.auto_allow,
             guardrails_want_approval: false,
             root: &self.places.root,

@@ -53,6 +53,7 @@ fn verdict<'a>(rules: &'a RuleSet, line: &str) -> Verdict<'a> {
     let context = Context {
         mode: Mode::Default,
         sandboxed: false,
+        files_disabled: false,
         auto_allow: true,
         guardrails_want_approval: false,
         root: &root,

@@ -49,6 +49,9 @@ pub struct Context<'a> {
     /// Whether the call will run inside the sandbox. The judge does not take it for one that does when the
     /// rules take it out, whatever this says.
     pub sandboxed: bool,
+    /// Whether the sandbox leaves the files alone (`filesystem.disabled`). What a command that runs inside is spared
+    /// since the sandbox keeps it from a file, it is then not spared.
+    pub files_disabled: bool,
     /// Whether a sandboxed command skips its approval.
     pub auto_allow: bool,
     /// Whether the guardrails want an approval.

@@ -34,6 +34,7 @@ pub(super) fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) 
     let moved = Moved::of(line, &reading, &programs, context);
     let lines = Lines {
         sandboxed: context.sandboxed && !leaves,
+        keeps_files: context.sandboxed && !leaves && !context.files_disabled,
         line: squeeze(line.trim()),
         long: line.len() > LONGEST_ALLOWED,
         spellings: spell(&programs.list),
@@ -74,6 +75,8 @@ struct Lines<'a, 'c> {
     line: String,
     long: bool,
     sandboxed: bool,
+    /// Whether the sandbox keeps the line from the files that it may not touch.
+    keeps_files: bool,
     names_hosts: bool,
     /// The allow rules about the shell that count in this mode, with their patterns.
     allow: Vec<(&'a PermissionRule, &'a CommandPattern)>,
@@ -158,7 +161,7 @@ impl<'a> Lines<'a, '_> {
                 match self.hit(rule) {
                     (Hit::Yes, at) if !is_bare => return self.verdict(answer, Reason::Rule(rule), at),
                     (Hit::Maybe, _)
-                        if matches!(rule.rule.pattern, Some(Pattern::Path(_))) && self.sandboxed =>
+                        if matches!(rule.rule.pattern, Some(Pattern::Path(_))) && self.keeps_files =>
                     {
                         unclear_files = true
                     }
@@ -277,7 +280,7 @@ impl<'a> Lines<'a, '_> {
                 RemovalKind::Outside(path) => outside = outside.or(Some((path, removal.program))),
             }
         }
-        if let Some((path, at)) = outside.filter(|_| !self.sandboxed && mode != Mode::BypassPermissions) {
+        if let Some((path, at)) = outside.filter(|_| !self.keeps_files && mode != Mode::BypassPermissions) {
             return Some(self.verdict(person, Reason::Outside(path), Some(at)));
         }
         if self.programs.is_cut {
@@ -290,7 +293,7 @@ impl<'a> Lines<'a, '_> {
             let at = (0..self.programs.list.len()).find(|at| may_be_remover(&self.programs.list[*at]))?;
             return Some(self.verdict(person, Reason::Uncertain(program::Reason::DynamicName), Some(at)));
         }
-        if let Some((at, path)) = self.protected().filter(|_| !self.sandboxed) {
+        if let Some((at, path)) = self.protected().filter(|_| !self.keeps_files) {
             return Some(self.verdict(Answer::Ask(Answerer::Anyone), Reason::Protected(path), Some(at)));
         }
         self.names_hosts.then(|| self.verdict(Answer::Ask(Answerer::Anyone), Reason::NamesHosts, None))

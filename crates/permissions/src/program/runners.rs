@@ -104,7 +104,7 @@ fn is_emulator(name: &str) -> bool {
 /// The options of `palisade run`.
 const RUN: Grammar = Grammar {
     short: "c:h",
-    long: "settings= untrusted root= allow-host= deny-host= allow-write= deny-write= allow-read= deny-read= json? report help",
+    long: "settings= untrusted root= allow-host= deny-host= allow-write= deny-write= allow-read= deny-read= json? report require-sandbox help",
 };
 
 /// `palisade run [-c LINE | PROGRAM …]`: what the hook makes of a line.

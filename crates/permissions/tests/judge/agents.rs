@@ -11,6 +11,7 @@ fn check(mode: AgentMode, line: &str, expected: &str) {
     let context = Context {
         mode: Mode::Default,
         sandboxed: false,
+        files_disabled: false,
         auto_allow: true,
         guardrails_want_approval: false,
         root: &root,

@@ -13,6 +13,7 @@ pub(crate) struct Session {
     pub(crate) rules: RuleSet,
     pub(crate) mode: Mode,
     pub(crate) sandboxed: bool,
+    pub(crate) files_disabled: bool,
     pub(crate) auto_allow: bool,
     pub(crate) guardrails: bool,
     pub(crate) folds_case: bool,
@@ -40,6 +41,7 @@ impl Session {
             rules: RuleSet { directories, allow_unsandboxed: true, ..RuleSet::default() },
             mode: Mode::Default,
             sandboxed: false,
+            files_disabled: false,
             auto_allow: true,
             guardrails: false,
             folds_case: false,
@@ -99,6 +101,7 @@ impl Session {
         let context = Context {
             mode: self.mode,
             sandboxed: self.sandboxed,
+            files_disabled: self.files_disabled,
             auto_allow: self.auto_allow,
             guardrails_want_approval: self.guardrails,
             root: &root,

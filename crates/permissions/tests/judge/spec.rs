@@ -67,6 +67,7 @@ fn sessions(row: &Row) -> Vec<Session> {
         match word {
             "any" => modes = Mode::ALL.to_vec(),
             "sandboxed" => session.sandboxed = true,
+            "files not isolated" => session.files_disabled = true,
             "no auto-allow" => session.auto_allow = false,
             "guardrails" => session.guardrails = true,
             "hosts" | "unsandboxed" => {}

@@ -34,6 +34,7 @@ fn excluded_commands_leave_the_sandbox_alone_and_in_full_sight() {
         let context = Context {
             mode: Mode::Default,
             sandboxed: true,
+            files_disabled: false,
             auto_allow: true,
             guardrails_want_approval: false,
             root: &root,
