@@ -19,7 +19,7 @@ const MOST_ENTRIES: usize = 5_000;
 const MOST_SEARCHED: usize = 1_000_000;
 
 /// How many files an error names.
-const MOST_NAMED: usize = 20;
+const MOST_NAMED: usize = 4;
 
 /// How often files are looked for that have a name that is not hidden, as long as there are some: others link, rename
 /// and remove files while they are counted, as `git` and `cargo` do.
@@ -171,18 +171,29 @@ fn has_more(metadata: &Metadata) -> bool {
     metadata.is_file() && metadata.nlink() > 1
 }
 
+/// Names some files, and each rule but `rule` once: where it first counts.
 fn refusal(rule: &str, names: &Names) -> Error {
-    let mut named: Vec<String> =
-        names.iter().take(MOST_NAMED).map(|(path, rule)| format!("{path} ({rule})")).collect();
-    if names.len() > MOST_NAMED {
-        named.push(format!("{} more", names.len() - MOST_NAMED));
+    let (mut named, mut last) = (String::new(), rule);
+    for (path, by) in names.iter().take(MOST_NAMED) {
+        let comma = if named.is_empty() { "" } else { ", " };
+        let by_another = if by == last { String::new() } else { format!(" (by {by})") };
+        named.push_str(&format!("{comma}{path}{by_another}"));
+        last = by;
     }
+    if names.len() > MOST_NAMED {
+        named.push_str(&format!(" and {} more", names.len() - MOST_NAMED));
+    }
+    let is_hidden = |rule: &String| !rule.starts_with("built-in ");
+    let or_else = if names.values().any(is_hidden) {
+        "; where they are to stay, hide every name of the file, open what holds it (allowRead), or hide less"
+    } else {
+        ""
+    };
     Error::Unenforceable {
         rule: rule.to_owned(),
         reason: format!(
-            "a file with a second name (a hard link) can be reached by that: {}; find the other names with \
-             find -samefile, and remove them or replace the file by a copy",
-            named.join(", ")
+            "a file with a second name (a hard link) can be reached by that: {named}; find the other names with \
+             find -samefile, and remove them or replace the file by a copy{or_else}"
         ),
     }
 }
@@ -190,6 +201,26 @@ fn refusal(rule: &str, names: &Names) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_names_a_rule_once_and_some_of_many_files() {
+        let names = |rules: &[&str]| -> Names {
+            let named = rules.iter().enumerate();
+            named
+                .map(|(at, rule)| (AbsPath::new(format!("/h/{at}")).expect("absolute"), rule.to_string()))
+                .collect()
+        };
+        let said = refusal("deny \"/h\"", &names(&["deny \"/h\""; 13])).to_string();
+        assert_eq!(said.matches("deny").count(), 1, "{said}");
+        assert!(said.contains(": /h/0, /h/1, /h/10, /h/11 and 9 more; "), "{said}");
+        let said = refusal("a", &names(&["a", "b", "b", "a"])).to_string();
+        assert!(
+            said.contains(": /h/0, /h/1 (by b), /h/2, /h/3 (by a); ") && said.contains("or hide less"),
+            "{said}"
+        );
+        let said = refusal("built-in x", &names(&["built-in x"])).to_string();
+        assert!(!said.contains("hide"), "nothing hides it: {said}");
+    }
 
     #[test]
     fn a_file_is_open_that_every_look_finds_so() {
