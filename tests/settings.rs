@@ -361,6 +361,40 @@ fn all_that_is_wrong_with_a_file_is_said_at_once() {
     assert_eq!(missing.status.code(), Some(1), "{missing:?}");
 }
 
+/// Whatever keeps every command from starting here is an error, also where the machine has to be looked at for that.
+#[test]
+fn a_policy_under_which_nothing_runs_does_not_pass_the_check() {
+    let Some(project) = Project::where_it_works() else { return };
+    let secret = project.write("secret", "s");
+    std::fs::hard_link(&secret, project.outside().join("other")).expect("own directory");
+    for (settings, wrong, opens) in [
+        (json!({ "sandbox": { "filesystem": { "denyRead": ["/usr"] } } }), true, "\"allowRead\""),
+        (json!({ "sandbox": { "filesystem": { "denyRead": ["/"] } } }), true, "\"allowRead\""),
+        (json!({ "sandbox": { "filesystem": { "denyRead": ["/"], "allowRead": ["/usr"] } } }), false, ""),
+        (json!({ "sandbox": { "filesystem": { "denyRead": ["secret"] } } }), true, "hard link"),
+        (json!({ "permissions": { "deny": ["Edit(.env)"] } }), true, "\"Edit(./.env)\""),
+        (json!({ "permissions": { "deny": ["Edit(./.env)"] } }), false, ""),
+    ] {
+        project.write("draft.json", settings.to_string());
+        let checked = output(palisade(&project).args(["settings", "check", "--json", "draft.json"]));
+        let said: Value = serde_json::from_slice(&checked.stdout).unwrap_or_else(|_| panic!("{checked:?}"));
+        let errors = said["files"][0]["errors"].as_array().cloned().unwrap_or_default();
+        let expected = (usize::from(wrong), Some(i32::from(wrong)));
+        assert_eq!((errors.len(), checked.status.code()), expected, "{said:#}");
+        let is_told = |error: &Value| {
+            let error = error.as_str().unwrap_or_default();
+            error.contains("every command is refused while this stands") && error.contains(opens)
+        };
+        assert!(errors.iter().all(is_told), "{said:#}");
+        // A run is refused in the very same cases, and says so once.
+        let run = output(palisade(&project).args(["run", "--settings", "draft.json", "--", "true"]));
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!(run.status.code(), Some(if wrong { 125 } else { 0 }), "{said}");
+        assert_eq!(said.matches(" cannot be enforced").count(), usize::from(wrong), "{said}");
+        assert!(!said.contains("every command"), "{said}");
+    }
+}
+
 #[test]
 fn the_schema_is_json_and_knows_the_keys() {
     let project = Project::new();

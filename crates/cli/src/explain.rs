@@ -11,7 +11,7 @@ mod hosts;
 
 use crate::failure::{Failure, print, say};
 use crate::options::{ExplainOptions, Question};
-use crate::policy::in_force;
+use crate::policy::{in_force, in_force_to_resolve};
 use palisade_policy::{AbsPath, Access, Effect, Layer, Origin, Printable};
 use serde_json::{Value, json};
 
@@ -56,11 +56,11 @@ struct Answer {
 }
 
 fn answer(options: &ExplainOptions) -> Result<Answer, Failure> {
-    let in_force = in_force(&options.rules)?;
+    let of_file = |access| files::answer(in_force_to_resolve(&options.rules)?, options, access);
     match options.question {
-        Question::Host => hosts::answer(&in_force.loaded.policy.network, &options.about),
-        Question::Read => files::answer(in_force, options, Access::Read),
-        Question::Write => files::answer(in_force, options, Access::Write),
+        Question::Host => hosts::answer(&in_force(&options.rules)?.loaded.policy.network, &options.about),
+        Question::Read => of_file(Access::Read),
+        Question::Write => of_file(Access::Write),
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::failure::{Failure, say};
 use crate::options::RuleOptions;
 use palisade_policy::AbsPath;
-use palisade_settings::{Dropped, Error, Extra, Flags, Loaded, Places, Trust, inspect, load};
+use palisade_settings::{
+    Dropped, Error, Extra, Flags, Loaded, Places, Trust, Warning, WarningKind, inspect, load,
+};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -25,8 +27,17 @@ pub(crate) struct Scene {
 
 /// Loads the settings of the root, of the user and of the command line, and says what was left out.
 pub(crate) fn in_force(options: &RuleOptions) -> Result<InForce, Failure> {
+    told_of(options, |_| true)
+}
+
+/// The same for whoever resolves the policy next: what resolving refuses is not told of twice.
+pub(crate) fn in_force_to_resolve(options: &RuleOptions) -> Result<InForce, Failure> {
+    told_of(options, |warning| !matches!(warning.kind, WarningKind::WriteWildcard { .. }))
+}
+
+fn told_of(options: &RuleOptions, is_told: impl Fn(&&Warning) -> bool) -> Result<InForce, Failure> {
     let (in_force, _) = read(options)?;
-    for warning in &in_force.loaded.warnings {
+    for warning in in_force.loaded.warnings.iter().filter(is_told) {
         say(&format!("warning: {warning}"));
     }
     for line in told(&in_force.loaded.dropped) {

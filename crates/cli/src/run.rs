@@ -3,7 +3,7 @@
 use crate::failure::{Failure, SANDBOX_FAILED, say};
 use crate::json::{self, JsonOutput};
 use crate::options::RunOptions;
-use crate::policy::{InForce, in_force, settings_directories};
+use crate::policy::{InForce, in_force_to_resolve, settings_directories};
 use crate::signals::{Received, Signals};
 use crate::terminal::{Permissions, Terminal};
 use nix::sys::signal::SigSet;
@@ -46,7 +46,7 @@ pub(crate) struct End {
 fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
     let entry = Entry::this_program()
         .map_err(|error| failed("opening the program's own file by /proc, which must be mounted", error))?;
-    let InForce { mut loaded, root, working_directory, .. } = in_force(&options.rules)?;
+    let InForce { mut loaded, root, working_directory, .. } = in_force_to_resolve(&options.rules)?;
     loaded.policy.fail_if_unavailable |= options.require_sandbox;
     let signals = Signals::block().map_err(|error| failed("blocking signals", error.into()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -3,9 +3,10 @@
 use crate::explain::origin_to_json;
 use crate::failure::{Failure, print, say};
 use crate::options::{LayerOption, RuleOptions, SettingsOptions, SettingsVerb};
-use crate::policy::{inspect_all, scene, working_directory};
-use palisade_policy::{AbsPath, Layer, Printable, Quoted};
-use palisade_settings::{Findings, Loaded, Places, Shown, Trust, check_file, schema};
+use crate::policy::{Scene, inspect_all, scene, working_directory};
+use crate::profile::asked_about;
+use palisade_policy::{AbsPath, Layer, Policy, Printable, Quoted};
+use palisade_settings::{Findings, Loaded, Shown, Trust, check_file, schema};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::Path;
@@ -84,16 +85,16 @@ fn check(
 ) -> Result<u8, Failure> {
     let here = working_directory()?;
     let root = root.map_or_else(|| here.clone(), Path::to_path_buf);
-    let places = scene(Trust::Trusted, &root, here)?.places;
+    let scene = scene(Trust::Trusted, &root, here)?;
     let checked: Vec<Checked> =
-        files.iter().map(|file| Checked::of(file, layer, &places)).collect::<Result<_, _>>()?;
+        files.iter().map(|file| Checked::of(file, layer, &scene)).collect::<Result<_, _>>()?;
     print(&match as_json {
         true => {
             format!("{:#}\n", json!({ "files": checked.iter().map(Checked::to_json).collect::<Vec<_>>() }))
         }
         false => checked.iter().map(Checked::to_text).collect(),
     })?;
-    let is_wrong = checked.iter().any(|file| !file.findings.errors.is_empty());
+    let is_wrong = checked.iter().any(|file| !file.errors.is_empty());
     Ok(if is_wrong { WRONG } else { 0 })
 }
 
@@ -101,51 +102,65 @@ fn check(
 struct Checked {
     path: AbsPath,
     layer: Layer,
-    findings: Findings,
+    errors: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl Checked {
-    fn of(file: &OsString, layer: Option<LayerOption>, places: &Places) -> Result<Self, Failure> {
+    fn of(file: &OsString, layer: Option<LayerOption>, scene: &Scene) -> Result<Self, Failure> {
         let invalid = |error: palisade_policy::PathError| {
             Failure::new("PATH_INVALID", format!("the path {:?} {error}", file.to_string_lossy()))
         };
+        let places = &scene.places;
         let path: AbsPath = places.working_directory.join(file.as_encoded_bytes()).map_err(invalid)?;
         let layer = layer.map(Layer::from).or_else(|| places.layer(&path)).unwrap_or(Layer::Flag);
-        let findings = check_file(&path, layer, places);
-        Ok(Checked { path, layer, findings })
+        let Findings { errors, warnings, policy } = check_file(&path, layer, places);
+        let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        if errors.is_empty() {
+            errors.extend(refusal(policy, scene)?);
+        }
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        Ok(Checked { path, layer, errors, warnings })
     }
 
     fn to_text(&self) -> String {
-        let Checked { path, layer, findings: Findings { errors, warnings } } = self;
+        let Checked { path, layer, errors, warnings } = self;
         let mut text = String::new();
         for error in errors {
-            text.push_str(&format!("error: {}\n", Printable(&error.to_string())));
+            text.push_str(&format!("error: {}\n", Printable(error)));
         }
         for warning in warnings {
-            text.push_str(&format!("warning: {}\n", Printable(&warning.to_string())));
+            text.push_str(&format!("warning: {}\n", Printable(warning)));
         }
-        if errors.is_empty() {
-            text.push_str(&format!("{path}: read as {layer} settings, {}\n", counted(warnings.len())));
-        }
+        let errors = if errors.is_empty() { String::new() } else { counted(errors.len(), "error") + ", " };
+        let warnings = counted(warnings.len(), "warning");
+        text.push_str(&format!("{path}: read as {layer} settings, {errors}{warnings}\n"));
         text
     }
 
     fn to_json(&self) -> Value {
-        let Findings { errors, warnings } = &self.findings;
         json!({
             "file": self.path.to_string(),
             "layer": self.layer.to_string(),
-            "errors": errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "warnings": warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "errors": self.errors,
+            "warnings": self.warnings,
         })
     }
 }
 
-fn counted(warnings: usize) -> String {
-    match warnings {
-        0 => "no warnings".into(),
-        1 => "1 warning".into(),
-        many => format!("{many} warnings"),
+/// Why no command could start under `policy` here, whatever the command. What else keeps one from starting is not the
+/// file's fault.
+fn refusal(policy: Policy, scene: &Scene) -> Result<Option<String>, Failure> {
+    let (sandbox, request) = asked_about(policy, scene.root.clone(), scene.working_directory.clone())?;
+    let refused = sandbox.resolve(&request).err().filter(|error| error.code() == "SANDBOX_UNENFORCEABLE");
+    Ok(refused.map(|error| format!("every command is refused while this stands: {error}")))
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        many => format!("{many} {what}s"),
     }
 }
 

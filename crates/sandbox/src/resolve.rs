@@ -344,9 +344,7 @@ impl Resolver {
         }
         Err(Error::Unenforceable {
             rule: rule.origin.to_string(),
-            reason: "on Linux a write rule needs a path without wildcards (a trailing /** is fine), since files that \
-                     do not exist yet could match; name the directory or the files"
-                .into(),
+            reason: format!("it {}", palisade_policy::why_no_mount(&rule.origin.text)),
         })
     }
 

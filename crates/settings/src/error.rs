@@ -151,6 +151,19 @@ pub enum Error {
         /// What is wrong with it.
         reason: Box<str>,
     },
+    /// A write rule that no mount can stand for, so that every command is refused. Only a check takes that for an error:
+    /// another file may switch file isolation off.
+    #[error("{place}: {key}: every command is refused while this stands: {text} {reason}")]
+    NoMount {
+        /// The rule.
+        place: Place,
+        /// The list that holds it.
+        key: Box<str>,
+        /// The rule as written, quoted.
+        text: Box<str>,
+        /// Why no mount can stand for it.
+        reason: Box<str>,
+    },
     /// A key that is not known, but was plainly meant for one whose loss would leave something open.
     #[error("{place}: {key}: is not a key, so it {lost}; write {meant}")]
     Misspelt {
@@ -199,6 +212,7 @@ impl Error {
             | Error::DuplicateKey { place, .. }
             | Error::WrongType { place, .. }
             | Error::BadEntry { place, .. }
+            | Error::NoMount { place, .. }
             | Error::Misspelt { place, .. } => Some(place),
             Error::Missing { .. }
             | Error::DanglingLink { .. }

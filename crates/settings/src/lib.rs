@@ -22,7 +22,7 @@
 //! | layer | files | relative paths start at | `/x` in a rule starts at |
 //! |---|---|---|---|
 //! | managed | `managed-settings.d/*.json`, the last name first, then `managed-settings.json`, of `/etc/palisade`, `/etc/cogitator`, `/etc/claude-code` (macOS: `/Library/Application Support/Palisade`, …) | nowhere: an error | nowhere: an error |
-//! | command line | [`Flags`], then each [`Extra`], the last one first | the working directory | the file's directory |
+//! | command line | [`Flags`], then each [`Extra`], the last one first | the working directory | the file's directory; for a text the working directory |
 //! | local | `settings.local.json` of `.palisade`, `.cogitator`, `.claude` in the project root | the project root | the project root |
 //! | project | `settings.json` of the same | the project root | the project root |
 //! | user | `settings.json` of `~/.palisade`, `~/.cogitator`, `~/.claude` (or `$CLAUDE_CONFIG_DIR`) | the file's directory | the file's directory |

@@ -4,7 +4,7 @@
 use crate::dropped::Dropped;
 use crate::lock::tighten;
 use crate::places::ManagedFiles;
-use crate::section::Source;
+use crate::section::{Purpose, Source};
 use crate::way::Way;
 use crate::{
     Error, Findings, Flags, MAX_BYTES, Options, Place, Places, Position, Warning, WarningKind, file,
@@ -52,15 +52,16 @@ pub fn load(places: &Places, extras: &[Extra], flags: &Flags) -> Result<Loaded, 
 
 /// The same for somebody who wants to know: with a warning, too, for each deny of a path that does not exist.
 pub fn inspect(places: &Places, extras: &[Extra], flags: &Flags) -> Result<Loaded, Error> {
-    Reading { looks_for_denied: true, ..Reading::of(places) }.load(extras, flags)
+    Reading { purpose: Purpose::Inspect, ..Reading::of(places) }.load(extras, flags)
 }
 
-/// All errors and warnings of one settings text, read as the file at `path` of `layer`. What it says together with
-/// others is not looked at, but denies of paths that do not exist are: a slip of the pen often looks like that.
+/// All errors and warnings of one settings text, read as the file at `path` of `layer`, and the policy that it would be by
+/// itself. What it says together with others is not looked at, but denies of paths that do not exist are: a slip of the
+/// pen often looks like that.
 pub fn check(bytes: Vec<u8>, path: &AbsPath, layer: Layer, places: &Places) -> Findings {
-    let mut reading = Reading { looks_for_denied: true, ..Reading::of(places) };
-    reading.bytes(places.source(layer, path), bytes);
-    reading.findings
+    let mut reading = Reading { purpose: Purpose::Check, ..Reading::of(places) };
+    let options = reading.bytes(places.source(layer, path), bytes);
+    Findings { policy: options.in_force().0, ..reading.findings }
 }
 
 /// The same of the file at `path`, and whether it counts: where it is one of an administrator's, others must not be
@@ -68,7 +69,7 @@ pub fn check(bytes: Vec<u8>, path: &AbsPath, layer: Layer, places: &Places) -> F
 pub fn check_file(path: &AbsPath, layer: Layer, places: &Places) -> Findings {
     let mut findings = match read_file(path) {
         Ok(bytes) => check(bytes, path, layer, places),
-        Err(error) => Findings { errors: vec![error], warnings: Vec::new() },
+        Err(error) => Findings { errors: vec![error], ..Findings::default() },
     };
     if places.layer(path) == Some(Layer::Managed) {
         findings.errors.extend(places.managed.check_owners(path).err());
@@ -79,18 +80,18 @@ pub fn check_file(path: &AbsPath, layer: Layer, places: &Places) -> Findings {
 /// One time of reading settings, and what it has found.
 struct Reading<'a> {
     places: &'a Places,
-    looks_for_denied: bool,
+    purpose: Purpose,
     findings: Findings,
 }
 
 impl<'a> Reading<'a> {
     fn of(places: &'a Places) -> Self {
-        Reading { places, looks_for_denied: false, findings: Findings::default() }
+        Reading { places, purpose: Purpose::Load, findings: Findings::default() }
     }
 
     fn load(mut self, extras: &[Extra], flags: &Flags) -> Result<Loaded, Error> {
         let layers = self.layers(extras, flags)?;
-        let Findings { mut errors, warnings } = self.findings;
+        let Findings { mut errors, warnings, .. } = self.findings;
         if !errors.is_empty() {
             return Err(errors.swap_remove(0));
         }
@@ -164,7 +165,7 @@ impl<'a> Reading<'a> {
     }
 
     fn text(&mut self, source: Source, text: &str) -> Options {
-        let source = Source { looks_for_denied: self.looks_for_denied, ..source };
+        let source = Source { purpose: self.purpose, ..source };
         Options::read(&source, text, &mut self.findings)
     }
 }

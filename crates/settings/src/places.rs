@@ -3,7 +3,7 @@
 
 use crate::owner::Owners;
 use crate::passed_over::{is_like_drop_in, is_like_main};
-use crate::section::Source;
+use crate::section::{Purpose, Source};
 use crate::{Error, file};
 use palisade_permissions::RuleAnchor;
 use palisade_policy::{AbsPath, Layer};
@@ -185,7 +185,7 @@ impl Places {
                 other_home: self.account_home.clone().filter(|_| layer == Layer::Managed),
                 ..self.rule_anchor(rules)
             },
-            looks_for_denied: false,
+            purpose: Purpose::Load,
         }
     }
 
@@ -198,7 +198,7 @@ impl Places {
             base: Some(here.clone()),
             directories: Some(here.clone()),
             rules: self.rule_anchor(Some(here)),
-            looks_for_denied: false,
+            purpose: Purpose::Load,
         }
     }
 

@@ -14,11 +14,11 @@
 
 use crate::error::quoted;
 use crate::keys::{is_unknown_tool, nearest_tool};
-use crate::section::{Section, Source};
+use crate::section::{Purpose, Section, Source};
 use crate::tree::Node;
 use crate::{
     CredentialOptions, FilesystemOptions, Findings, NetworkOptions, Options, PermissionOptions, Position,
-    WarningKind,
+    Setting, WarningKind,
 };
 use palisade_permissions::{
     AdditionalDirectory, CommandPattern, CommandPatternError, DefaultMode, Excluded, FileTool, List, Mode,
@@ -26,7 +26,7 @@ use palisade_permissions::{
 };
 use palisade_policy::{
     AbsPath, FileRule, HostPattern, HostPatternError, HostRule, IgnoredViolation, Origin, PathPattern,
-    VariableRule,
+    VariableRule, why_no_mount,
 };
 
 impl Options {
@@ -69,8 +69,8 @@ impl Options {
             ignore_violations: sandbox.texts_by_key("ignoreViolations", |command, violation, origin| {
                 IgnoredViolation { command: command.into(), violation: violation.into(), origin }
             }),
-            bwrap_path: sandbox.text("bwrapPath", AN_ABSOLUTE_PATH, |text| AbsPath::new(text).ok()),
-            socat_path: sandbox.text("socatPath", AN_ABSOLUTE_PATH, |text| AbsPath::new(text).ok()),
+            bwrap_path: read_program(&mut sandbox, "bwrapPath"),
+            socat_path: read_program(&mut sandbox, "socatPath"),
             filesystem: FilesystemOptions::read(sandbox.section("filesystem")),
             network: NetworkOptions::read(sandbox.section("network")),
             credentials: CredentialOptions::read(sandbox.section("credentials")),
@@ -87,13 +87,14 @@ impl Options {
             let key = list_key(list);
             for (at, rule) in permissions.rules_at(key, |text, origin| read_rule(text, list, anchor, origin))
             {
-                for kind in
-                    self.feed(list, &rule).into_iter().chain(unknown_tool(list, &rule, &mut unknown_tools))
-                {
+                self.feed(list, &rule);
+                self.speak_of_mounts(&mut permissions, list, at, &rule);
+                if let Some(kind) = unknown_tool(list, &rule, &mut unknown_tools) {
                     permissions.warn(key, at, kind);
                 }
                 let denied = rule.rule.files().filter(|_| list == List::Deny).map(|(_, patterns)| patterns);
-                denied.into_iter().flatten().for_each(|pattern| permissions.look_for(key, at, pattern));
+                let text = &rule.origin.text;
+                denied.into_iter().flatten().for_each(|path| permissions.look_for_rule(key, at, text, path));
                 self.permissions.list(list).push(rule);
             }
         }
@@ -121,38 +122,52 @@ impl Options {
         }
     }
 
-    /// Adds what `rule` of `list` says about files and hosts to the sandbox's lists. Gives back what there is to say
-    /// about that.
-    fn feed(&mut self, list: List, rule: &PermissionRule) -> Option<WarningKind> {
+    /// Adds what `rule` of `list` says about files and hosts to the sandbox's lists.
+    fn feed(&mut self, list: List, rule: &PermissionRule) {
         let origin = || rule.origin.clone();
         if let Some(pattern) = rule.rule.domain().cloned() {
             let hosts = match list {
                 List::Allow => &mut self.network.allowed_domains,
                 List::Deny => &mut self.network.denied_domains,
-                List::Ask => return None,
+                List::Ask => return,
             };
             hosts.push(HostRule { pattern, origin: origin() });
         }
-        let (tool, patterns) = rule.rule.files()?;
-        let has_wildcards = patterns.iter().any(PathPattern::has_wildcards);
-        let (files, kind) = match (list, tool) {
-            (List::Allow, FileTool::Edit) if has_wildcards => return Some(WarningKind::EditsOnly),
-            (List::Allow, FileTool::Edit) => (&mut self.filesystem.allow_write, None),
-            (List::Deny, FileTool::Edit) => {
-                let kind = WarningKind::WriteWildcard;
-                (&mut self.filesystem.deny_write, Some(kind).filter(|_| has_wildcards && ON_LINUX))
-            }
-            (List::Deny, FileTool::Read) => (&mut self.filesystem.deny_read, None),
-            (List::Allow, FileTool::Read) | (List::Ask, _) => return None,
+        let Some((tool, patterns)) = rule.rule.files() else { return };
+        let files = match (list, tool) {
+            (List::Allow, FileTool::Edit) if has_wildcards(patterns) => return,
+            (List::Allow, FileTool::Edit) => &mut self.filesystem.allow_write,
+            (List::Deny, FileTool::Edit) => &mut self.filesystem.deny_write,
+            (List::Deny, FileTool::Read) => &mut self.filesystem.deny_read,
+            (List::Allow, FileTool::Read) | (List::Ask, _) => return,
         };
         files.extend(patterns.iter().map(|pattern| FileRule { pattern: pattern.clone(), origin: origin() }));
-        kind
+    }
+
+    /// Says so where no mount can stand for a rule about editing.
+    fn speak_of_mounts(&self, section: &mut Section<'_>, list: List, at: Position, rule: &PermissionRule) {
+        let Some((FileTool::Edit, patterns)) = rule.rule.files() else { return };
+        let text = &rule.origin.text;
+        match list {
+            _ if !has_wildcards(patterns) => {}
+            List::Allow => {
+                let (text, reason) = (quoted(text), why_no_mount(text).into());
+                section.warn(list_key(list), at, WarningKind::EditsOnly { text, reason });
+            }
+            List::Deny if ON_LINUX && !self.filesystem.is_disabled() => {
+                section.refuse_mount(list_key(list), at, text);
+            }
+            List::Deny | List::Ask => {}
+        }
     }
 }
 
 /// Only there are write rules mounts, which need names.
 const ON_LINUX: bool = cfg!(target_os = "linux");
-const AN_ABSOLUTE_PATH: &str = "an absolute path";
+
+fn has_wildcards(patterns: &[PathPattern]) -> bool {
+    patterns.iter().any(PathPattern::has_wildcards)
+}
 
 impl PermissionOptions {
     fn list(&mut self, list: List) -> &mut Vec<PermissionRule> {
@@ -174,18 +189,28 @@ fn list_key(list: List) -> &'static str {
 
 impl FilesystemOptions {
     fn read(mut filesystem: Section<'_>) -> Self {
+        let disabled = filesystem.switch("disabled");
+        let has_mounts = ON_LINUX && !is_on(disabled.as_ref());
         let options = FilesystemOptions {
-            allow_write: read_write_list(&mut filesystem, "allowWrite"),
-            deny_write: read_write_list(&mut filesystem, "denyWrite"),
+            allow_write: read_write_list(&mut filesystem, "allowWrite", has_mounts),
+            deny_write: read_write_list(&mut filesystem, "denyWrite", has_mounts),
             deny_read: read_denied_paths(&mut filesystem),
             allow_read: filesystem.paths("allowRead"),
-            disabled: filesystem.switch("disabled"),
+            disabled,
             allow_managed_read_paths_only: filesystem.switch("allowManagedReadPathsOnly"),
             section: filesystem.origin(),
         };
         filesystem.finish();
         options
     }
+
+    fn is_disabled(&self) -> bool {
+        is_on(self.disabled.as_ref())
+    }
+}
+
+fn is_on(setting: Option<&Setting<bool>>) -> bool {
+    setting.is_some_and(|setting| setting.value)
 }
 
 impl NetworkOptions {
@@ -202,7 +227,7 @@ impl NetworkOptions {
         if !options.allow_unix_sockets.is_empty() {
             network.warn_at_key("allowUnixSockets", WarningKind::EverySocket);
         }
-        if ON_LINUX && options.allow_local_binding.as_ref().is_some_and(|setting| setting.value) {
+        if ON_LINUX && is_on(options.allow_local_binding.as_ref()) {
             let why =
                 "on Linux a command may always listen, within its own network, and nothing else changes";
             network.warn_at_key("allowLocalBinding", WarningKind::NoEffect { why });
@@ -228,6 +253,16 @@ pub(crate) fn each<T>(entries: Vec<(Position, Vec<T>)>) -> Vec<(Position, T)> {
     entries.into_iter().flat_map(|(at, rules)| rules.into_iter().map(move |rule| (at, rule))).collect()
 }
 
+/// A program of the sandbox's own.
+fn read_program(sandbox: &mut Section<'_>, name: &'static str) -> Option<Setting<AbsPath>> {
+    let setting = sandbox.text(name, "an absolute path", |text| AbsPath::new(text).ok())?;
+    let is_checked = sandbox.source().purpose == Purpose::Check;
+    if is_checked && std::fs::metadata(setting.value.as_path()).is_err() {
+        sandbox.warn_at_key(name, WarningKind::NoProgram { path: setting.value.clone() });
+    }
+    Some(setting)
+}
+
 fn positionless<T>(rules: Vec<(Position, T)>) -> Vec<T> {
     rules.into_iter().map(|(_, rule)| rule).collect()
 }
@@ -249,13 +284,13 @@ fn read_hidden_files(credentials: &mut Section<'_>) -> Vec<FileRule> {
 }
 
 /// A list of paths to write, with a word about those that no mount can stand for.
-fn read_write_list(filesystem: &mut Section<'_>, name: &'static str) -> Vec<FileRule> {
+fn read_write_list(filesystem: &mut Section<'_>, name: &'static str, has_mounts: bool) -> Vec<FileRule> {
     let rules =
         if name == "denyWrite" { filesystem.denied_paths_at(name) } else { filesystem.paths_at(name) };
-    for (at, rule) in rules.iter().filter(|(_, rule)| rule.pattern.has_wildcards() && ON_LINUX) {
+    for (at, rule) in rules.iter().filter(|(_, rule)| rule.pattern.has_wildcards() && has_mounts) {
         // An allow also means a file that is called just that, and often does: `app/[id]`.
         if name == "denyWrite" || std::fs::symlink_metadata(rule.pattern.as_literal().as_path()).is_err() {
-            filesystem.warn(name, *at, WarningKind::WriteWildcard);
+            filesystem.refuse_mount(name, *at, &rule.origin.text);
         }
     }
     if name == "denyWrite" {

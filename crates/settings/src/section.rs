@@ -9,7 +9,9 @@ use crate::read::each;
 use crate::tree::{Field, Node, Value};
 use crate::{Error, Findings, Place, Position, Setting, Warning, WarningKind};
 use palisade_permissions::RuleAnchor;
-use palisade_policy::{AbsPath, Anchor, FileRule, Layer, Origin, PathPattern, PathPatternError};
+use palisade_policy::{
+    AbsPath, Anchor, FileRule, Layer, Origin, PathPattern, PathPatternError, why_no_mount,
+};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -26,8 +28,18 @@ pub(crate) struct Source {
     pub(crate) directories: Option<AbsPath>,
     /// Where the paths of its rules start.
     pub(crate) rules: RuleAnchor,
-    /// Whether to look if what it denies exists.
-    pub(crate) looks_for_denied: bool,
+    pub(crate) purpose: Purpose,
+}
+
+/// What a text is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To put it in force.
+    Load,
+    /// To tell somebody what is in force, and whether what is denied exists.
+    Inspect,
+    /// To tell somebody what is wrong with it, by itself and here.
+    Check,
 }
 
 /// One object, or the lack of one.
@@ -100,6 +112,12 @@ impl Source {
             None => return Err(PathError::Relative),
         };
         Ok(PathPattern::parse(text, &Anchor { base, home: home.cloned() })?)
+    }
+
+    /// Where a single slash in its rules starts, where that is not in the project.
+    fn start_elsewhere(&self) -> Option<AbsPath> {
+        let start = self.rules.source.clone().filter(|start| *start != self.rules.working_directory);
+        start.filter(|_| !self.layer.is_of_repository())
     }
 
     pub(crate) fn place(&self, position: Position) -> Place {
@@ -285,10 +303,44 @@ impl<'a> Section<'a> {
     /// Says so where a deny names nothing that exists: often a slip of the pen, often a precaution. So it is told to
     /// whoever asks, and not at every command.
     pub(crate) fn look_for(&mut self, name: &str, at: Position, denied: &PathPattern) {
+        if self.source.purpose != Purpose::Load {
+            self.look_at(name, at, denied, |path| WarningKind::NothingThere { path });
+        }
+    }
+
+    /// The same of a rule. One that starts elsewhere than it may seem is told of at every command, too.
+    pub(crate) fn look_for_rule(&mut self, name: &str, at: Position, text: &str, denied: &PathPattern) {
+        let has_single_slash =
+            text.split_once('(').is_some_and(|(_, path)| path.starts_with('/') && !path.starts_with("//"));
+        match self.source.start_elsewhere().filter(|_| has_single_slash) {
+            Some(start) => {
+                self.look_at(name, at, denied, |path| WarningKind::StartsElsewhere { path, start })
+            }
+            None => self.look_for(name, at, denied),
+        }
+    }
+
+    fn look_at(
+        &mut self,
+        name: &str,
+        at: Position,
+        denied: &PathPattern,
+        kind: impl FnOnce(AbsPath) -> WarningKind,
+    ) {
         let path = denied.as_literal();
-        let is_wanted = self.source.looks_for_denied && !denied.has_wildcards();
-        if is_wanted && path.as_path().symlink_metadata().is_err() {
-            self.warn(name, at, WarningKind::NothingThere { path: path.clone() });
+        if !denied.has_wildcards() && path.as_path().symlink_metadata().is_err() {
+            self.warn(name, at, kind(path.clone()));
+        }
+    }
+
+    /// Says that no mount can stand for the write rule `text`.
+    pub(crate) fn refuse_mount(&mut self, name: &str, at: Position, text: &str) {
+        let (text, reason) = (quoted(text), why_no_mount(text).into());
+        if self.source.purpose == Purpose::Check {
+            let (place, key) = (self.source.place(at), self.full_name(name).into());
+            self.findings.errors.push(Error::NoMount { place, key, text, reason });
+        } else {
+            self.warn(name, at, WarningKind::WriteWildcard { text, reason });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{Error, Place, Position};
 use palisade_permissions::Mode;
-use palisade_policy::{AbsPath, Layer};
+use palisade_policy::{AbsPath, Layer, Policy};
 use std::fmt;
 
 /// What is wrong with a settings text, and what is odd about it.
@@ -12,6 +12,8 @@ pub struct Findings {
     pub errors: Vec<Error>,
     /// These loosen nothing.
     pub warnings: Vec<Warning>,
+    /// What the text would put in force if there were no other; the default one where it cannot be read.
+    pub policy: Policy,
 }
 
 impl Findings {
@@ -87,10 +89,20 @@ pub enum WarningKind {
         /// The tool that may have been meant.
         nearest: Option<&'static str>,
     },
-    /// An `Edit` allow rule with a wildcard elsewhere than in a trailing `/**`.
-    EditsOnly,
-    /// A write rule with such a wildcard, which no mount can stand for.
-    WriteWildcard,
+    /// An `Edit` allow rule with a wildcard elsewhere than in a trailing `/**`, which a name without a slash has, too.
+    EditsOnly {
+        /// The rule as written, quoted.
+        text: Box<str>,
+        /// Why no mount can stand for it.
+        reason: Box<str>,
+    },
+    /// A write rule with such a wildcard. Whoever resolves the policy is told the same as an error.
+    WriteWildcard {
+        /// The rule as written, quoted.
+        text: Box<str>,
+        /// Why no mount can stand for it.
+        reason: Box<str>,
+    },
     /// An allowed host pattern that covers every host, or every one below a top-level domain.
     Broad {
         /// The pattern.
@@ -99,6 +111,18 @@ pub enum WarningKind {
     /// A deny that names something that does not exist.
     NothingThere {
         /// The path.
+        path: AbsPath,
+    },
+    /// A deny whose single slash starts elsewhere than in the project, and that names nothing there.
+    StartsElsewhere {
+        /// The path.
+        path: AbsPath,
+        /// Where a single slash starts.
+        start: AbsPath,
+    },
+    /// A program of the sandbox's own that does not exist here.
+    NoProgram {
+        /// The program.
         path: AbsPath,
     },
     /// What is not told of the same file, of which enough has been told.
@@ -172,16 +196,22 @@ impl fmt::Display for WarningKind {
                 write!(f, "{tool} is no tool that is known here; if there is none, the rule CLOSES NOTHING")?;
                 nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean {nearest}?"))
             }
-            WarningKind::EditsOnly => {
-                f.write_str("approves edits, but opens nothing to commands: a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)")
+            WarningKind::EditsOnly { text, reason } => {
+                write!(f, "approves edits, but opens nothing to commands: {text} {reason}")
             }
-            WarningKind::WriteWildcard => {
-                f.write_str("every command is refused while this stands: on Linux a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)")
+            WarningKind::WriteWildcard { text, reason } => {
+                write!(f, "every command is refused while this stands: {text} {reason}")
             }
             WarningKind::Broad { pattern } => {
                 write!(f, "{pattern} opens the network to nearly everybody; what a command can read can leave")
             }
             WarningKind::NothingThere { path } => write!(f, "denies nothing now: {path} does not exist"),
+            WarningKind::StartsElsewhere { path, start } => {
+                write!(f, "denies nothing now: {path} does not exist; in this file a single slash starts at {start}, ./ at the working directory, // at the file system's root")
+            }
+            WarningKind::NoProgram { path } => {
+                write!(f, "{path} does not exist here; where it does not, the sandbox cannot run")
+            }
             WarningKind::More { count, what } => write!(f, "and {count} more {what} from here on"),
             WarningKind::PassedOver => {
                 f.write_str("is NOT READ: an administrator's settings are in managed-settings.json, and in managed-settings.d in files whose names end with .json and do not start with a dot; rename it, also where it is not to count (x.json.off)")

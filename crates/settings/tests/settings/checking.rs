@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use palisade_policy::Layer;
 use palisade_settings::{Findings, check, check_file};
 
-fn print(fixture: &Fixture, Findings { errors, warnings }: Findings) -> String {
+fn print(fixture: &Fixture, Findings { errors, warnings, .. }: Findings) -> String {
     let errors = errors.iter().map(|error| format!("error: {error}\n"));
     let warnings = warnings.iter().map(|warning| format!("warning: {warning}\n"));
     let text: String = errors.chain(warnings).collect();
@@ -94,4 +94,53 @@ fn a_file_that_cannot_be_read() {
     fixture.write("/cwd/x.json", b"{\"\xff\": 1}");
     let findings = check_file(&fixture.abs("/cwd/x.json"), Layer::Flag, &fixture.places);
     assert_snapshot!(print(&fixture, findings), @"error: /cwd/x.json:1:3: expected UTF-8 text; save the file in that encoding");
+}
+
+/// A rule that keeps every command from running is an error to whoever checks the file, however much else is odd about it.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_keeps_everything_from_running_is_an_error() {
+    let fixture = Fixture::new();
+    let count = |text: &str| {
+        let findings = check(text.into(), &fixture.abs(PROJECT), Layer::Project, &fixture.places);
+        let is_said = |error: &palisade_settings::Error| {
+            error.to_string().contains("every command is refused while this stands: ")
+        };
+        assert!(findings.errors.iter().all(is_said), "{:?}", findings.errors);
+        (findings.errors.len(), findings.warnings.len())
+    };
+    for text in [
+        r#"{"permissions": {"deny": ["Edit(src/**)"]}}"#,
+        r#"{"permissions": {"deny": ["Write(.env)"]}}"#,
+        r#"{"permissions": {"deny": ["Edit(*.lock)"]}}"#,
+        r#"{"sandbox": {"filesystem": {"denyWrite": ["**/x"]}}}"#,
+        r#"{"sandbox": {"filesystem": {"allowWrite": ["b*"]}}}"#,
+    ] {
+        assert_eq!(count(text), (1, 0), "{text}");
+    }
+    let odd = "\"BASH(x)\",".repeat(150);
+    let (errors, _) = count(&format!(r#"{{"permissions": {{"deny": [{odd} "Edit(.env)"]}}}}"#));
+    assert_eq!(errors, 1);
+    // Where files are not isolated nothing is mounted; an ask is no rule of the sandbox.
+    fixture.write("/project/a*", "");
+    for text in [
+        r#"{"sandbox": {"filesystem": {"allowWrite": ["a*"]}}}"#,
+        r#"{"permissions": {"ask": ["Edit(.env)"]}}"#,
+        r#"{"permissions": {"deny": ["Read(.env)"]}}"#,
+    ] {
+        assert_eq!(count(text).0, 0, "{text}");
+    }
+    let disabled = r#"{"sandbox": {"filesystem": {"denyWrite": ["**/x"], "disabled": true}}, "permissions": {"deny": ["Edit(.env)"]}}"#;
+    let findings = check(disabled.into(), &fixture.abs(USER), Layer::User, &fixture.places);
+    assert!(findings.errors.is_empty() && findings.warnings.is_empty(), "{findings:?}");
+}
+
+#[test]
+fn a_program_that_is_not_here_is_told_of() {
+    let fixture = Fixture::new();
+    let text = r#"{"sandbox": {"bwrapPath": "/no/such/bwrap", "socatPath": "/bin/sh"}}"#;
+    let findings = check(text.into(), &fixture.abs(MANAGED), Layer::Managed, &fixture.places);
+    assert_snapshot!(print(&fixture, findings), @"warning: /etc/claude-code/managed-settings.json:1:14: sandbox.bwrapPath: /no/such/bwrap does not exist here; where it does not, the sandbox cannot run");
+    fixture.write(MANAGED, text);
+    assert!(fixture.load().expect("good settings").warnings.is_empty());
 }

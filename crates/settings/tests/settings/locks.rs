@@ -270,7 +270,7 @@ fn only_managed_read_paths() {
     dropped: user: sandbox.filesystem.allowRead "/u/x" in /home/.claude/settings.json:1 is left out: only managed settings count here, by sandbox.filesystem.allowManagedReadPathsOnly "true" in /etc/claude-code/managed-settings.json:1
     dropped: user: sandbox.filesystem.allowWrite "~/w" in /home/.claude/settings.json:1 is left out: it would open /home/w, which sandbox.filesystem.denyRead "~/" in /etc/claude-code/managed-settings.json:1 hides
     dropped: user: sandbox.filesystem.allowWrite "~/*" in /home/.claude/settings.json:1 is left out: it would open /home, which sandbox.filesystem.denyRead "~/" in /etc/claude-code/managed-settings.json:1 hides
-    warning: /home/.claude/settings.json:1:118: sandbox.filesystem.allowWrite: every command is refused while this stands: on Linux a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)
+    warning: /home/.claude/settings.json:1:118: sandbox.filesystem.allowWrite: every command is refused while this stands: "~/*" has a wildcard, and on Linux a write rule of the sandbox names one path (a trailing /** is fine), since files that do not exist yet could match; name the directory or the files
     "#);
 }
 

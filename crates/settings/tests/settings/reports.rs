@@ -227,7 +227,7 @@ fn settings_that_are_not_there() {
 fn a_write_deny_with_a_wildcard() {
     assert_snapshot!(project(r#"{"sandbox": {"filesystem": {"denyWrite": ["./p/**/secret.cfg"]}}}"#), @r#"
     deny write /project/p/**/secret.cfg (wildcards)  <- project: sandbox.filesystem.denyWrite "./p/**/secret.cfg" in /project/.claude/settings.json:1
-    warning: /project/.claude/settings.json:1:43: sandbox.filesystem.denyWrite: every command is refused while this stands: on Linux a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)
+    warning: /project/.claude/settings.json:1:43: sandbox.filesystem.denyWrite: every command is refused while this stands: "./p/**/secret.cfg" has a wildcard, and on Linux a write rule of the sandbox names one path (a trailing /** is fine), since files that do not exist yet could match; name the directory or the files
     "#);
 }
 

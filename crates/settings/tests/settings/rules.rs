@@ -1,6 +1,6 @@
 //! Permission rules: where their paths start, what they add to the sandbox's lists, and what they do not.
 
-use crate::fixture::{LOCAL, MANAGED, PROJECT, USER, merged, project, with};
+use crate::fixture::{Fixture, LOCAL, MANAGED, PROJECT, USER, merged, project, with};
 use insta::assert_snapshot;
 use palisade_settings::Extra;
 
@@ -94,6 +94,7 @@ fn where_paths_of_rules_start() {
     deny Read(a/b)  <- user: permissions.deny "Read(a/b)" in /home/.claude/settings.json:1
     deny Read(bare)  <- user: permissions.deny "Read(bare)" in /home/.claude/settings.json:1
     deny Read(src/**)  <- user: permissions.deny "Read(src/**)" in /home/.claude/settings.json:1
+    warning: /home/.claude/settings.json:1:55: permissions.deny: denies nothing now: /home/.claude/source does not exist; in this file a single slash starts at /home/.claude, ./ at the working directory, // at the file system's root
     "#);
     assert_snapshot!(merged(&[(MANAGED, &text.replace(r#""Read(/source)", "#, ""))]), @r#"
     deny read /abs  <- managed: permissions.deny "Read(//abs)" in /etc/claude-code/managed-settings.json:1
@@ -126,6 +127,7 @@ fn where_paths_of_rules_start() {
     deny Read(a/b)  <- command line: permissions.deny "Read(a/b)" in /elsewhere/s.json:1
     deny Read(bare)  <- command line: permissions.deny "Read(bare)" in /elsewhere/s.json:1
     deny Read(src/**)  <- command line: permissions.deny "Read(src/**)" in /elsewhere/s.json:1
+    warning: /elsewhere/s.json:1:55: permissions.deny: denies nothing now: /elsewhere/source does not exist; in this file a single slash starts at /elsewhere, ./ at the working directory, // at the file system's root
     "#);
     let mut fixture = with(&[]);
     fixture.extras.push(Extra::Json(text.into()));
@@ -194,19 +196,19 @@ fn wildcards_in_edit_rules() {
     allow Edit(*.log)  <- project: permissions.allow "Edit(*.log)" in /project/.claude/settings.json:2
     allow Edit(docs/*/out/**)  <- project: permissions.allow "Edit(docs/*/out/**)" in /project/.claude/settings.json:2
     allow Edit(name)  <- project: permissions.allow "Edit(name)" in /project/.claude/settings.json:2
-    warning: /project/.claude/settings.json:2:33: permissions.allow: approves edits, but opens nothing to commands: a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)
-    warning: /project/.claude/settings.json:2:48: permissions.allow: approves edits, but opens nothing to commands: a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)
-    warning: /project/.claude/settings.json:2:71: permissions.allow: approves edits, but opens nothing to commands: a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)
-    warning: /project/.claude/settings.json:3:34: permissions.deny: every command is refused while this stands: on Linux a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)
-    warning: /project/.claude/settings.json:3:50: permissions.deny: every command is refused while this stands: on Linux a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)
+    warning: /project/.claude/settings.json:2:33: permissions.allow: approves edits, but opens nothing to commands: "Edit(*.log)" has a wildcard, and on Linux a write rule of the sandbox names one path (a trailing /** is fine), since files that do not exist yet could match; name the directory or the files
+    warning: /project/.claude/settings.json:2:48: permissions.allow: approves edits, but opens nothing to commands: "Edit(docs/*/out/**)" has a wildcard, and on Linux a write rule of the sandbox names one path (a trailing /** is fine), since files that do not exist yet could match; name the directory or the files
+    warning: /project/.claude/settings.json:2:71: permissions.allow: approves edits, but opens nothing to commands: "Edit(name)" means every name, at any depth, and on Linux a write rule of the sandbox names one path; write "Edit(./name)" for the one of the working directory
+    warning: /project/.claude/settings.json:3:34: permissions.deny: every command is refused while this stands: "Edit(src/**)" means every src, at any depth, and on Linux a write rule of the sandbox names one path; write "Edit(./src/**)" for the one of the working directory
+    warning: /project/.claude/settings.json:3:50: permissions.deny: every command is refused while this stands: "Edit(*.lock)" has a wildcard, and on Linux a write rule of the sandbox names one path (a trailing /** is fine), since files that do not exist yet could match; name the directory or the files
     "#);
     assert_snapshot!(project(r#"{"sandbox": {"filesystem": {"allowWrite": ["a*", "ok/**"], "denyWrite": ["**/x", "ok/**"]}}}"#), @r#"
     allow write /project/a* (wildcards)  <- project: sandbox.filesystem.allowWrite "a*" in /project/.claude/settings.json:1
     allow write /project/ok  <- project: sandbox.filesystem.allowWrite "ok/**" in /project/.claude/settings.json:1
     deny write /project/**/x (wildcards)  <- project: sandbox.filesystem.denyWrite "**/x" in /project/.claude/settings.json:1
     deny write /project/ok  <- project: sandbox.filesystem.denyWrite "ok/**" in /project/.claude/settings.json:1
-    warning: /project/.claude/settings.json:1:44: sandbox.filesystem.allowWrite: every command is refused while this stands: on Linux a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)
-    warning: /project/.claude/settings.json:1:74: sandbox.filesystem.denyWrite: every command is refused while this stands: on Linux a write rule of the sandbox needs a path without wildcards (a trailing /** is fine)
+    warning: /project/.claude/settings.json:1:44: sandbox.filesystem.allowWrite: every command is refused while this stands: "a*" has a wildcard, and on Linux a write rule of the sandbox names one path (a trailing /** is fine), since files that do not exist yet could match; name the directory or the files
+    warning: /project/.claude/settings.json:1:74: sandbox.filesystem.denyWrite: every command is refused while this stands: "**/x" has a wildcard, and on Linux a write rule of the sandbox names one path (a trailing /** is fine), since files that do not exist yet could match; name the directory or the files
     "#);
 }
 
@@ -317,4 +319,25 @@ fn rules_join() {
     directory /a  <- project: permissions.additionalDirectories "/a/" in /project/.claude/settings.json:1
     directory /b  <- project: permissions.additionalDirectories "/b" in /project/.claude/settings.json:1
     "#);
+}
+
+/// A single slash that starts elsewhere than in the project is seldom meant: told of at every command where it denies
+/// nothing.
+#[test]
+fn a_single_slash_outside_the_project_is_told_of() {
+    let text = r#"{"permissions": {"deny": ["Read(/x)", "Edit(/x/**)", "Read(//x)", "Read(./x)", "Read(~/x)"], "ask": ["Read(/x)"], "allow": ["Edit(/x)"]}}"#;
+    let warnings = |fixture: &Fixture| {
+        let said = fixture.print();
+        said.lines().filter(|line| line.contains("a single slash starts at")).count()
+    };
+    for (path, expected) in [(USER, 2), (PROJECT, 0), (LOCAL, 0)] {
+        assert_eq!(warnings(&with(&[(path, text)])), expected, "{path}");
+    }
+    let fixture = with(&[(USER, text), ("/home/.claude/x", "")]);
+    assert_eq!(warnings(&fixture), 0, "it names something");
+    let mut fixture = with(&[("/home/x.json", text)]);
+    fixture.extras = vec![Extra::File(fixture.abs("/home/x.json"))];
+    assert_eq!(warnings(&fixture), 2);
+    fixture.extras = vec![Extra::Json(text.into())];
+    assert_eq!(warnings(&fixture), 0, "it starts at the working directory");
 }
