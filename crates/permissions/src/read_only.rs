@@ -47,6 +47,12 @@ pub(crate) fn reads(words: &[Word], name: &str) -> Option<Reads> {
         "docker" if !table::is_version_probe(name, words) => reads_docker(words),
         "ps" => ps::reads(words),
         "jq" if words.iter().skip(1).any(|word| asks_for_environment(word) || loads_module(word)) => None,
+        "jq" if table::find(name)
+            .and_then(|jq| jq.operands(words))
+            .is_none_or(|at| subtracts(words, &at)) =>
+        {
+            None
+        }
         "printf" if !has_plain_format(words) => None,
         "man" if words.iter().skip(1).any(|word| text_of(word).contains('/')) => None,
         "strings" if words.iter().skip(1).any(|word| text_of(word).starts_with('@')) => None,
@@ -102,7 +108,25 @@ fn asks_for_environment(word: &Word) -> bool {
         let before = text[..at].chars().next_back();
         let after = text[at + name.len()..].chars().next();
         !before.is_some_and(|c| is_part(c) || matches!(c, '.' | '"' | '-')) && !after.is_some_and(is_part)
-    }) || text.contains("$ENV")
+    }) || text.match_indices('$').any(|(at, _)| is_environment(&text[at + 1..]))
+}
+
+/// Whether what follows a `$` is the variable `ENV`: blanks and comments may stand in between, and may go on in the
+/// next line.
+fn is_environment(mut behind: &str) -> bool {
+    loop {
+        behind = behind.trim_start();
+        match behind.strip_prefix('#') {
+            Some(comment) => behind = comment.split_once('\n').map_or("", |(_, rest)| rest),
+            None => return behind.starts_with("ENV"),
+        }
+    }
+}
+
+/// Whether the program of a `jq` takes the variables away from something, which an error shows: `1-env.TOKEN`. In the
+/// name of a file a dash in front is none.
+fn subtracts(words: &[Word], operands: &[usize]) -> bool {
+    operands.first().is_some_and(|at| text_of(&words[*at]).contains("-env"))
 }
 
 /// `jq 'import "x" as $y {search: "/"}; …'`, `include "x";`, `"x" | modulemeta`: what stands in another file.

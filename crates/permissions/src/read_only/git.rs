@@ -120,14 +120,18 @@ fn is_bad(command: &str, word: &str) -> bool {
     if let Some(long) = word.strip_prefix("--") {
         return !long.is_empty() && is_abbreviated(long, BAD);
     }
-    let Some(letter) = word.strip_prefix('-').and_then(|rest| rest.chars().next()) else { return false };
-    match letter {
-        'O' => true,
-        'f' => command == "grep",
-        'S' => command == "blame",
-        'X' => command == "ls-files",
-        _ => false,
-    }
+    // Letters may stand together, up to one whose value is text.
+    let (bad, texts) = match command {
+        "grep" => ("Of", "e"),
+        "blame" => ("OS", "L"),
+        "ls-files" => ("OX", "x"),
+        _ => ("O", "SGLI"),
+    };
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    letters
+        .split(|letter| texts.contains(letter))
+        .next()
+        .is_some_and(|flags| flags.contains(|c| bad.contains(c)))
 }
 
 fn is_form(command: &str, rest: &[&str]) -> bool {
