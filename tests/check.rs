@@ -346,6 +346,38 @@ fn what_another_shell_may_read_more_in_asks_where_rules_could_stop_it() {
     assert_eq!(told("{}", "/bin/zsh", "bypassPermissions", "=rm x"), "");
 }
 
+/// The root is what the option names, from wherever the client is; else what the client names; else the call's directory.
+#[test]
+fn the_root_of_a_call_is_found() {
+    let project = project();
+    for (options, variable, directory, expected) in [
+        (&["--root", "."][..], None, project.outside(), "deny"),
+        (&["--root", "../root"], Some(project.outside()), project.outside(), "deny"),
+        (&[], Some(project.root()), project.outside(), "deny"),
+        (&[], Some(project.outside()), project.root(), "ask"),
+        (&[], None, project.root(), "deny"),
+        (&[], None, project.outside(), "ask"),
+    ] {
+        let mut command = palisade(&project);
+        if let Some(root) = variable {
+            command.env("CLAUDE_PROJECT_DIR", root);
+        }
+        let mut call = call(&project, "Bash", json!({ "command": "curl x" }));
+        call["cwd"] = json!(directory);
+        let decision = decision(&ask_with(command, options, &call.to_string()));
+        assert_eq!(decision["permissionDecision"], expected, "{options:?} {directory:?}: {decision:#}");
+    }
+}
+
+#[test]
+fn a_command_that_is_seen_twice_is_listed_once() {
+    let project = project();
+    let output = palisade(&project).args(["check", "if make; then"]).output().expect("it starts");
+    assert_eq!(text(&output.stdout).matches("  make  <-").count(), 1, "{output:?}");
+    let output = palisade(&project).args(["check", "make; make"]).output().expect("it starts");
+    assert_eq!(text(&output.stdout).matches("  make  <-").count(), 2, "{output:?}");
+}
+
 #[test]
 fn a_call_is_rewritten_to_run_inside_and_does() {
     let Some(project) = Project::where_it_works() else { return };

@@ -114,8 +114,7 @@ fn an_address_that_the_proxy_would_not_dial_is_explained_as_denied() {
 #[test]
 fn a_question_that_is_none_is_refused() {
     let Some(project) = Project::where_it_works() else { return };
-    for (question, status) in
-        [(["host", "http://example.org"], 125), (["read", ""], 125), (["execute", "x"], 2)]
+    for (question, status) in [(["host", "http://example.org"], 2), (["read", ""], 2), (["execute", "x"], 2)]
     {
         let mut command = Command::new(&Tools::here().palisade);
         let output = command.current_dir(project.root()).arg("explain").args(question).output();
@@ -141,11 +140,11 @@ fn a_tilde_in_front_is_the_home_directory() {
 fn what_cannot_be_asked_about_is_said_with_what_to_write() {
     let Some(project) = Project::where_it_works() else { return };
     for ([verb, about], status, says) in [
-        (["read", "~nobody/x"], 125, "write its full path"),
-        (["read", ""], 125, "write . for the working directory"),
-        (["host", "https://a.test/x"], 125, "has a scheme; write the host alone"),
-        (["host", "a.test:99999"], 125, "has a port that is not a number"),
-        (["host", "*"], 125, "no host name may"),
+        (["read", "~nobody/x"], 2, "write its full path"),
+        (["read", ""], 2, "write . for the working directory"),
+        (["host", "https://a.test/x"], 2, "has a scheme; write the host alone"),
+        (["host", "a.test:99999"], 2, "has a port that is not a number"),
+        (["host", "*"], 2, "no host name may"),
         (["reed", "x"], 2, "possible values: read, write, host"),
     ] {
         let mut command = Command::new(&Tools::here().palisade);

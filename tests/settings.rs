@@ -72,6 +72,10 @@ fn what_is_in_force_is_shown_with_who_says_it() {
     assert_eq!(values(&shown, "permissions.deny"), ["Read(.env) project"], "{shown:#}");
     assert!(values(&shown, "sandbox.filesystem.denyRead")[0].ends_with("/**/.env project"), "{shown:#}");
     assert!(shown["warnings"].to_string().contains("httpProxyPort"), "{shown:#}");
+    let text = output(palisade(&project).args(["settings", "show"]));
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("sandbox.enabled = false  <- sandbox.enabled false in /"), "{text}");
+    assert!(text.contains("<- permissions.deny \"Read(.env)\" in /"), "{text}");
 }
 
 #[test]
@@ -359,6 +363,36 @@ fn all_that_is_wrong_with_a_file_is_said_at_once() {
     assert_eq!(good.status.code(), Some(0), "{good:?}");
     let missing = output(palisade(&project).args(["settings", "check", "none.json"]));
     assert_eq!(missing.status.code(), Some(1), "{missing:?}");
+    for checked in [checked, good, missing] {
+        let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+        assert!(said.contains(".json: read as "), "{said}");
+    }
+}
+
+/// Of a run a status of 2 could be the command's own.
+#[test]
+fn what_is_called_wrongly_is_told_from_what_cannot_be_answered() {
+    let project = Project::new();
+    project.write("good.json", "{}");
+    for (words, status) in [
+        (&["settings", "check", "--root", "/no/such", "good.json"][..], 2),
+        (&["settings", "show", "--root", "/no/such"], 2),
+        (&["check", "--root", "/no/such", "ls"], 2),
+        (&["check", "--allow-host", "git*.com", "ls"], 2),
+        (&["explain", "--root", "/no/such", "read", "x"], 2),
+        (&["explain", "host", "git*.com"], 2),
+        (&["run", "--root", "/no/such", "true"], 125),
+        (&["run", "--allow-host", "git*.com", "true"], 125),
+        (&["check", "--settings", "none.json", "ls"], 125),
+    ] {
+        let output = output(palisade(&project).args(words));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {said}");
+        assert!(!said.contains("git*") || said.contains("*.example.com"), "{said}");
+    }
+    let help = output(palisade(&project).args(["help", "run"]));
+    let said = String::from_utf8_lossy(&help.stdout).into_owned();
+    assert!(help.status.success() && said.contains("--require-sandbox"), "{help:?}");
 }
 
 /// Whatever keeps every command from starting here is an error, also where the machine has to be looked at for that.

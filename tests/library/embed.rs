@@ -22,7 +22,8 @@ fn the_example_judges_a_line_runs_it_and_tells_what_was_stopped() {
     let session = Session::open(places(&project)).expect("good settings");
     assert!(session.remarks().iter().any(|remark| remark.contains("colour")), "{:?}", session.remarks());
     let refused = block_on(session.run("true; curl x")).err().map(|error| error.to_string());
-    assert!(refused.is_some_and(|said| said.contains("Bash(curl *)")));
+    assert!(refused.as_ref().is_some_and(|said| said.contains("Bash(curl *)")), "{refused:?}");
+    assert!(refused.is_some_and(|said| !said.contains("allow it")), "nothing lifts a denial");
     let asked = block_on(session.run("rm -rf ~")).err().map(|error| error.to_string());
     assert!(asked.is_some_and(|said| said.contains("home directory")));
     // That only an untrusted project has rules does not switch approvals off for what reads.

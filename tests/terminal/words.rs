@@ -16,7 +16,10 @@ fn what_was_stopped_is_said_after_the_command_once_each_with_what_would_allow_it
     for host in ["a.invalid", "b.invalid"] {
         let said = format!("a connection to {host}:80: not on the allow list");
         assert_eq!(palisade.matches(&said).count(), 1, "{shown}");
-        assert!(palisade.contains(&format!("add \"{host}\" to sandbox.network.allowedDomains")), "{shown}");
+        let remedy = format!(
+            "add \"{host}\" to sandbox.network.allowedDomains, or give --allow-host {host}:80 for one run"
+        );
+        assert!(palisade.contains(&remedy), "{shown}");
     }
 }
 

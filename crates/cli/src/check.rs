@@ -9,6 +9,7 @@ use palisade_permissions::{Answer, Answerer, By, Call, Found, Reason, Verdict};
 use palisade_policy::Printable;
 use palisade_settings::Loaded;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 const DENY: u8 = 1;
 const ASK: u8 = 3;
@@ -62,7 +63,7 @@ pub(crate) fn word(answer: Answer) -> &'static str {
 
 fn to_text(verdict: &Verdict<'_>, loaded: &Loaded) -> String {
     let mut text = format!("{}: {}\n", word(verdict.answer), Printable(&why(verdict)));
-    for found in &verdict.found {
+    for found in listed(verdict) {
         let by = match &found.by {
             By::Nothing(_) if verdict.answer == Answer::Allow => verdict.reason.to_string(),
             by_itself => by(by_itself),
@@ -73,6 +74,15 @@ fn to_text(verdict: &Verdict<'_>, loaded: &Loaded) -> String {
         text.push_str(&format!("  to allow it: {}\n", Printable(&rules)));
     }
     text
+}
+
+/// What was found. Of a line that was not read in full some is seen twice: as far as reading went, and by a rough look.
+fn listed<'v, 'a>(verdict: &'v Verdict<'a>) -> impl Iterator<Item = &'v Found<'a>> {
+    let mut seen = HashSet::new();
+    verdict.found.iter().filter(move |found| {
+        let is_new = seen.insert(&*found.text);
+        is_new || !matches!(found.by, By::Nothing(Reason::Unreadable(_)))
+    })
 }
 
 /// The rules that would let the call through, and where they have to stand if not anywhere.
@@ -109,7 +119,7 @@ fn by(by: &By<'_>) -> String {
 
 fn to_json(verdict: &Verdict<'_>) -> Value {
     let only_a_person = verdict.answer == Answer::Ask(Answerer::Person);
-    let found: Vec<Value> = verdict.found.iter().map(found_to_json).collect();
+    let found: Vec<Value> = listed(verdict).map(found_to_json).collect();
     let remedy: Vec<&str> = verdict.remedy.iter().map(|rule| &**rule).collect();
     json!({
         "verdict": word(verdict.answer),

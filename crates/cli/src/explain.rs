@@ -12,7 +12,7 @@ mod hosts;
 use crate::failure::{Failure, print, say};
 use crate::options::{ExplainOptions, Question};
 use crate::policy::{in_force, in_force_to_resolve};
-use palisade_policy::{AbsPath, Access, Effect, Layer, Origin, Printable};
+use palisade_policy::{AbsPath, Access, Effect, Layer, NetworkPolicy, Origin, Printable};
 use serde_json::{Value, json};
 
 /// Exit status when a command may not.
@@ -130,4 +130,12 @@ pub(crate) fn origin_to_json(origin: &Origin) -> Value {
 
 fn take_away(origin: &Origin) -> String {
     format!("take {origin} away; no allow rule lifts it")
+}
+
+/// What would allow a host, with the option that does it for one run, where options count.
+pub(crate) fn or_by_option(remedy: &str, network: &NetworkPolicy, endpoint: &str) -> String {
+    match network.lock {
+        Some(_) => remedy.to_owned(),
+        None => format!("{remedy}, or give --allow-host {endpoint} for one run"),
+    }
 }

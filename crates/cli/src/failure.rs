@@ -11,6 +11,9 @@ const CANNOT_EXECUTE: u8 = 126;
 /// Exit status when there is no such program.
 const NOT_FOUND: u8 = 127;
 
+/// Exit status when Palisade was called wrongly; of a command to run, which may end with that itself, it is 125.
+const CALLED_WRONGLY: u8 = 2;
+
 /// The smallest stack, in bytes, with which settings of every allowed nesting can be read: several times what that
 /// takes.
 const SMALLEST_STACK: u64 = 512 << 10;
@@ -29,6 +32,17 @@ impl Failure {
     pub(crate) fn new(code: &'static str, message: impl fmt::Display) -> Self {
         Failure { code, message: message.to_string(), status: SANDBOX_FAILED }
     }
+
+    /// What was asked for is wrong by itself.
+    pub(crate) fn of_call(code: &'static str, message: impl fmt::Display) -> Self {
+        Failure { status: CALLED_WRONGLY, ..Failure::new(code, message) }
+    }
+
+    /// The same failure of a command that was to run.
+    pub(crate) fn of_run(self) -> Self {
+        let status = if self.status == CALLED_WRONGLY { SANDBOX_FAILED } else { self.status };
+        Failure { status, ..self }
+    }
 }
 
 impl From<palisade::Error> for Failure {
@@ -44,7 +58,10 @@ impl From<palisade::Error> for Failure {
 
 impl From<palisade_settings::Error> for Failure {
     fn from(error: palisade_settings::Error) -> Self {
-        Failure::new("SETTINGS_INVALID", error)
+        match error {
+            palisade_settings::Error::BadFlag { .. } => Failure::of_call("SETTINGS_INVALID", error),
+            error => Failure::new("SETTINGS_INVALID", error),
+        }
     }
 }
 

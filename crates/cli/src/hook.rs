@@ -70,6 +70,7 @@ fn failed(message: impl std::fmt::Display) -> Failure {
 fn answer(options: &HookOptions) -> Result<Option<Value>, Failure> {
     let asked = Asked::read(std::io::stdin())?;
     let root = options.rules.root.clone().or_else(project).unwrap_or_else(|| asked.directory.clone());
+    let root = std::path::absolute(&root).map_err(|error| failed(format!("the root {root:?}: {error}")))?;
     let (mut in_force, _) = read_in(&options.rules, &root, root.clone())?;
     in_force.working_directory.clone_from(&asked.directory);
     let mut session = Session::new(&in_force)?;

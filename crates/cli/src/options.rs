@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Runs commands in the operating system's own sandbox, and says what its rules let them do
 #[derive(Debug, Parser)]
-#[command(name = "palisade", version, disable_help_subcommand = true)]
+#[command(name = "palisade", version)]
 pub(crate) struct Options {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -65,14 +65,18 @@ program cannot be executed, 127 when there is none; 2 when there is no such opti
     Profile(ProfileOptions),
     /// Says whether a command may read or write a path or reach a host, which rule decides, and what would change it
     #[command(
-        after_help = "Exit status: 0 when it may, 1 when it may not, 125 when that could not be found out."
+        after_help = "Exit status: 0 when it may, 1 when it may not, 2 when that is no question, 125 when it could not be found out."
     )]
     Explain(ExplainOptions),
     /// Says whether a shell line may run without asking, and why
-    #[command(after_help = "Exit status: 0 allow, 1 deny, 3 ask, 125 when that could not be found out.")]
+    #[command(
+        after_help = "Exit status: 0 allow, 1 deny, 3 ask, 2 when it is called wrongly, 125 when that could not be found out."
+    )]
     Check(CheckOptions),
     /// Answers Claude Code's PreToolUse hook: one call on standard input, the decision on standard output
     #[command(after_help = "\
+The root is what --root names, else what the client names in CLAUDE_PROJECT_DIR, else the directory of the call.
+
 Exit status: 0 with a decision; 2, which refuses the call, when there can be none. Standard error then says why.")]
     Hook(HookOptions),
     /// Shows the settings in force, describes their format, checks files
@@ -221,7 +225,9 @@ pub(crate) enum SettingsVerb {
     /// Prints a JSON Schema of the settings files, for editors
     Schema,
     /// Reads each file by itself and says all that is wrong with it
-    #[command(after_help = "Exit status: 0 when nothing is wrong but for warnings, 1 when something is.")]
+    #[command(
+        after_help = "Exit status: 0 when nothing is wrong but for warnings, 1 when something is, 2 when it is called wrongly."
+    )]
     Check {
         /// The root, whose files are the project's [default: the working directory]
         #[arg(long, value_name = "DIR")]

@@ -124,7 +124,8 @@ pub(crate) fn working_directory() -> Result<PathBuf, Failure> {
 /// Where settings are.
 pub(crate) fn scene(trust: Trust, root: &Path, working_directory: PathBuf) -> Result<Scene, Failure> {
     let root = std::fs::canonicalize(root)
-        .map_err(|error| directory_failed(&format!("the root {:?}", root.display().to_string()), &error))?;
+        .map_err(|error| directory_failed(&format!("the root {:?}", root.display().to_string()), &error))
+        .map_err(|failure| Failure::of_call(failure.code, failure.message))?;
     let places = Places::of_this_process(absolute(&root)?, absolute(&working_directory)?, trust)?;
     Ok(Scene { places, root, working_directory })
 }

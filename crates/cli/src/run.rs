@@ -1,5 +1,6 @@
 //! `palisade run`: one command, confined, as if it had been called directly.
 
+use crate::explain::or_by_option;
 use crate::failure::{Failure, SANDBOX_FAILED, say};
 use crate::json::{self, JsonOutput};
 use crate::options::RunOptions;
@@ -10,7 +11,7 @@ use nix::sys::signal::SigSet;
 use palisade::{
     Command, Entry, Options, Process, Request, Sandbox, Shortage, Signal, Stream, UnsandboxedReason,
 };
-use palisade_policy::Violation;
+use palisade_policy::{NetworkPolicy, Violation};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -46,8 +47,10 @@ pub(crate) struct End {
 fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
     let entry = Entry::this_program()
         .map_err(|error| failed("opening the program's own file by /proc, which must be mounted", error))?;
-    let InForce { mut loaded, root, working_directory, .. } = in_force_to_resolve(&options.rules)?;
+    let InForce { mut loaded, root, working_directory, .. } =
+        in_force_to_resolve(&options.rules).map_err(Failure::of_run)?;
     loaded.policy.fail_if_unavailable |= options.require_sandbox;
+    let network = loaded.policy.network.clone();
     let signals = Signals::block().map_err(|error| failed("blocking signals", error.into()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed("starting the runtime", error))?;
@@ -73,7 +76,7 @@ fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
         permissions.put_back();
     }
     if let Ok(end) = &end {
-        tell(&end.violations, options.report);
+        tell(&end.violations, options.report, &network);
     }
     end.map_err(|failure| explained(failure, options))
 }
@@ -168,9 +171,46 @@ fn stop_if_stopped(process: &Process, terminal: Option<&Terminal>) -> std::io::R
     Ok(())
 }
 
-/// On a terminal, and wherever it is wanted, says in plain words what was stopped.
-fn tell(violations: &[Violation], is_wanted: bool) {
-    if is_wanted || std::io::stderr().is_terminal() {
-        let _ = std::io::stderr().write_all(palisade::plain(violations).as_bytes());
+/// On a terminal, and wherever it is wanted, says in plain words what was stopped. Only who types commands has use for an
+/// option.
+fn tell(violations: &[Violation], is_wanted: bool, network: &NetworkPolicy) {
+    let is_typed = std::io::stderr().is_terminal();
+    if !is_wanted && !is_typed {
+        return;
+    }
+    let mut told = violations.to_vec();
+    for violation in told.iter_mut().filter(|_| is_typed) {
+        let target = violation.target();
+        let remedy = violation.remedy.take();
+        violation.remedy =
+            remedy.map(|remedy| or_by_option(&remedy, network, to_give(&remedy, &target)).into());
+    }
+    let _ = std::io::stderr().write_all(palisade::plain(&told).as_bytes());
+}
+
+/// The host to give as an option: what the remedy names, which may be an address that the target leads to, and no more
+/// ports of it than were asked for.
+fn to_give<'t>(remedy: &'t str, target: &'t str) -> &'t str {
+    let entry = remedy.split('"').nth(1).unwrap_or(target);
+    let is_port = |rest: &str| rest.strip_prefix(':').is_some_and(|port| !port.contains(':'));
+    if target.strip_prefix(entry).is_some_and(is_port) { target } else { entry }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_opens_what_the_remedy_does_and_one_port_of_it() {
+        for (entry, target, given) in [
+            ("x.test", "x.test:443", "x.test:443"),
+            ("127.0.0.1:80", "x.test:80", "127.0.0.1:80"),
+            ("127.0.0.1:80", "127.0.0.1:80", "127.0.0.1:80"),
+            ("[::1]:80", "[::1]:80", "[::1]:80"),
+            ("x.test", "x.test.evil.test:443", "x.test"),
+        ] {
+            let remedy = format!("add \"{entry}\" to sandbox.network.allowedDomains");
+            assert_eq!(to_give(&remedy, target), given);
+        }
     }
 }

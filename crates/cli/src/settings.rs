@@ -36,9 +36,17 @@ fn show(rules: &RuleOptions, as_json: bool) -> Result<u8, Failure> {
 fn to_text(loaded: &Loaded) -> String {
     let mut text = String::new();
     for value in loaded.in_force() {
-        let said = match &value.origin {
-            Some(origin) => format!("{origin} ({})", origin.layer),
-            None => "default".into(),
+        let said = match (&value.origin, &value.value) {
+            // A switch is no text.
+            (Some(origin), Shown::Switch(on)) => {
+                format!(
+                    "{} ({})",
+                    origin.to_string().replacen(&format!("\"{on}\""), &on.to_string(), 1),
+                    origin.layer
+                )
+            }
+            (Some(origin), Shown::Text(_)) => format!("{origin} ({})", origin.layer),
+            (None, _) => "default".into(),
         };
         let shown = match &value.value {
             Shown::Switch(on) => on.to_string(),
@@ -109,7 +117,7 @@ struct Checked {
 impl Checked {
     fn of(file: &OsString, layer: Option<LayerOption>, scene: &Scene) -> Result<Self, Failure> {
         let invalid = |error: palisade_policy::PathError| {
-            Failure::new("PATH_INVALID", format!("the path {:?} {error}", file.to_string_lossy()))
+            Failure::of_call("PATH_INVALID", format!("the path {:?} {error}", file.to_string_lossy()))
         };
         let places = &scene.places;
         let path: AbsPath = places.working_directory.join(file.as_encoded_bytes()).map_err(invalid)?;

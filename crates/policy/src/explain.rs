@@ -96,16 +96,14 @@ impl NetworkPolicy {
 }
 
 impl NetworkPolicy {
-    /// For a person: what would allow `endpoint`, which no rule denies.
+    /// For a person: what would allow `endpoint`, which no rule denies. In settings: who reads it may have no command line.
     pub fn to_allow(&self, endpoint: &Endpoint) -> String {
         let entry = endpoint.entry();
         match &self.lock {
             Some(lock) => format!(
                 "add \"{entry}\" to sandbox.network.allowedDomains of managed settings; no others count, by {lock}"
             ),
-            None => format!(
-                "add \"{entry}\" to sandbox.network.allowedDomains, or give --allow-host {endpoint} for one run"
-            ),
+            None => format!("add \"{entry}\" to sandbox.network.allowedDomains"),
         }
     }
 }

@@ -79,7 +79,9 @@ pub enum HostPatternError {
     #[error("has more than one *")]
     SeveralStars,
     /// `foo*.example.com`, `example.*`.
-    #[error("has a * that is neither a whole first nor a whole middle label")]
+    #[error(
+        "has a * that is neither a whole first nor a whole middle label; write it as one, as in \"*.example.com\""
+    )]
     PartialStar,
     /// `.example.com`, `example.com.`.
     #[error("starts or ends with a dot; write \"*.\" in front to cover the names below a host")]

@@ -362,9 +362,7 @@ mod tests {
     #[test]
     fn remedies() {
         let strict = NetworkPolicy { strict: true, ..network(&[], &[]) };
-        let allow_host = Some(
-            "add \"x.test\" to sandbox.network.allowedDomains, or give --allow-host x.test:443 for one run",
-        );
+        let allow_host = Some("add \"x.test\" to sandbox.network.allowedDomains");
         let lock = Some(palisade_policy::Origin::builtin("lock", "true"));
         let locked = NetworkPolicy { lock, ..strict.clone() };
         let managed = Some(
@@ -398,9 +396,7 @@ mod tests {
             let network = network(&[], &[]);
             let because = Because::verdict(&network, network.judge(&x), &x);
             let remedy = because.remedy.expect("it can be allowed");
-            let expected = format!(
-                "add \"{entry}\" to sandbox.network.allowedDomains, or give --allow-host {x} for one run"
-            );
+            let expected = format!("add \"{entry}\" to sandbox.network.allowedDomains");
             assert_eq!(remedy, expected, "{asked}");
         }
     }
@@ -431,11 +427,7 @@ mod tests {
     #[test]
     fn an_address_is_to_be_allowed_itself_unless_nothing_should_allow_it() {
         let own = palisade_policy::LocalAddresses::new(["192.0.2.7".parse().expect("an address")]);
-        let allow = |itself: &str| {
-            Some(format!(
-                "add \"{itself}\" to sandbox.network.allowedDomains, or give --allow-host {itself} for one run"
-            ))
-        };
+        let allow = |itself: &str| Some(format!("add \"{itself}\" to sandbox.network.allowedDomains"));
         for (address, remedy) in [
             ("127.0.0.1", allow("127.0.0.1:443")),
             ("::1", allow("[::1]:443")),

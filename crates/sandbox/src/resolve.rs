@@ -237,8 +237,10 @@ impl Resolver {
                     .symlink_metadata()
                     .is_err_and(|error| error.kind() == ErrorKind::NotFound) =>
                 {
-                    self.warnings
-                        .push(Kind::Missing, format!("{} is left out: {path} does not exist", rule.origin));
+                    self.warnings.push(
+                        Kind::Missing,
+                        format!("{} is left out: {path} does not exist; make it first", rule.origin),
+                    );
                 }
                 None => {}
             }

@@ -41,7 +41,8 @@ impl Session {
         let verdict = self.judge(line);
         if verdict.answer != Answer::Allow || !verdict.sandboxed {
             let rules = verdict.remedy.join(", ");
-            return Err(format!("not run: {} (what would allow it: {rules:?})", verdict.reason).into());
+            let to_allow = if rules.is_empty() { rules } else { format!(" (what would allow it: {rules})") };
+            return Err(format!("not run: {}{to_allow}", verdict.reason).into());
         }
         let command = Command::Shell(line.into());
         let request = Request {

@@ -212,10 +212,10 @@ fn suppose_made(steps: &[Step], policy: &Policy, files: &mut FileSets) {
 /// The path that is asked about. As in a rule, a `~` in front is the home directory.
 fn absolute(in_force: &InForce, path: &OsStr) -> Result<AbsPath, Failure> {
     let invalid = |error: palisade_policy::PathError| {
-        Failure::new("PATH_INVALID", format!("the path {:?} {error}", path.to_string_lossy()))
+        Failure::of_call("PATH_INVALID", format!("the path {:?} {error}", path.to_string_lossy()))
     };
     if path.is_empty() {
-        return Err(Failure::new("PATH_INVALID", "the path is empty; write . for the working directory"));
+        return Err(Failure::of_call("PATH_INVALID", "the path is empty; write . for the working directory"));
     }
     let (mut at, rest) = match path.as_bytes() {
         rest @ [b'/', ..] => (AbsPath::root(), rest),
@@ -223,7 +223,7 @@ fn absolute(in_force: &InForce, path: &OsStr) -> Result<AbsPath, Failure> {
         [b'~', rest @ ..] if rest.starts_with(b"/") => (home(in_force)?, rest),
         [b'~', ..] => {
             let reason = "names another user's home directory; write its full path, or ./ in front of a name that starts so";
-            return Err(Failure::new(
+            return Err(Failure::of_call(
                 "PATH_INVALID",
                 format!("the path {:?} {reason}", path.to_string_lossy()),
             ));

@@ -2,7 +2,7 @@
 //!
 //! The latter reach what listens in the sandbox, by whatever name or spelling they come to its address.
 
-use super::{Answer, take_away};
+use super::{Answer, or_by_option, take_away};
 use crate::failure::Failure;
 use palisade_policy::{
     AddressClass, Effect, Endpoint, Host, HostError, HostExplanation, HostPattern, HostRule, HostVerdict,
@@ -29,7 +29,7 @@ enum Step {
 pub(super) fn answer(network: &NetworkPolicy, text: &OsStr) -> Result<Answer, Failure> {
     let text = text.to_string_lossy();
     let endpoint = Endpoint::parse(&text, Some(DEFAULT_PORT))
-        .map_err(|error| Failure::new("HOST_INVALID", format!("{text:?}: {}", no_host(&text, &error))))?;
+        .map_err(|error| Failure::of_call("HOST_INVALID", format!("{text:?}: {}", no_host(&text, &error))))?;
     let (answer, step) = judge(network, &endpoint)?;
     let changes = changes(network, &endpoint, answer.effect, step)?;
     Ok(Answer { changes, ..answer })
@@ -103,7 +103,7 @@ impl Step {
     /// For a person.
     fn said(&self, network: &NetworkPolicy, endpoint: &Endpoint) -> String {
         match self {
-            Step::Allow => network.to_allow(endpoint),
+            Step::Allow => or_by_option(&network.to_allow(endpoint), network, &endpoint.to_string()),
             Step::Deny(endpoint) => {
                 let entry = endpoint.entry();
                 format!(

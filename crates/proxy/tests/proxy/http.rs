@@ -110,7 +110,7 @@ async fn each_request_of_a_connection_is_judged() {
             let got = server.request().await;
             assert!(got.contains(&format!("Host: {host}:{port}\r\n")), "{got}");
         } else {
-            read_until(&mut client, "for one run\n").await;
+            read_until(&mut client, "allowedDomains\n").await;
         }
     }
     assert!(server.had_no_request());
@@ -148,14 +148,14 @@ async fn a_refusal_names_the_host_and_the_reason() {
     assert_eq!(
         body(&answer),
         "palisade: other.test:80 is refused: not on the allow list, and nothing decides other hosts\n\
-         To allow it: add \"other.test\" to sandbox.network.allowedDomains, or give --allow-host other.test:80 for one run\n"
+         To allow it: add \"other.test\" to sandbox.network.allowedDomains\n"
     );
     for (target, text) in [
         ("x.a.test:443", "palisade: x.a.test:443 is refused: denied by --test \"x.a.test\"\n"),
         (
             "a.test:443",
             "palisade: a.test:443 is refused: leads to a loopback address (127.0.0.1), which is reached only when it is allowed itself\n\
-             To allow it: add \"127.0.0.1:443\" to sandbox.network.allowedDomains, or give --allow-host 127.0.0.1:443 for one run\n",
+             To allow it: add \"127.0.0.1:443\" to sandbox.network.allowedDomains\n",
         ),
     ] {
         let answer = exchange(setup.http, format!("CONNECT {target} HTTP/1.1\r\nHost: a.test\r\n\r\n")).await;
@@ -173,7 +173,7 @@ async fn a_refused_request_can_be_sent_to_its_end() {
     let head = format!("POST http://other.test/ HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");
     client.write_all(head.as_bytes()).await.expect("sent");
     client.write_all(&vec![b'x'; length]).await.expect("all of it is taken in");
-    read_until(&mut client, "for one run\n").await;
+    read_until(&mut client, "allowedDomains\n").await;
     client.write_all(b"GET /next HTTP/1.1\r\n\r\n").await.expect("the connection still stands");
     assert!(read_all(&mut client).await.contains("whole URL"));
 }

@@ -264,7 +264,7 @@ fn entries() {
     {\"sandbox\": {\"network\": {\"deniedDomains\": [\"*.*.example.com\"]}}}
       FILE:1:44: sandbox.network.deniedDomains: "*.*.example.com": has more than one *
     {\"sandbox\": {\"network\": {\"deniedDomains\": [\"a*.example.com\"]}}}
-      FILE:1:44: sandbox.network.deniedDomains: "a*.example.com": has a * that is neither a whole first nor a whole middle label
+      FILE:1:44: sandbox.network.deniedDomains: "a*.example.com": has a * that is neither a whole first nor a whole middle label; write it as one, as in "*.example.com"
     {\"sandbox\": {\"network\": {\"deniedDomains\": [\"evil.test\\n\"]}}}
       FILE:1:44: sandbox.network.deniedDomains: "evil.test\n": the host holds '\n', which no host name may
     {\"sandbox\": {\"credentials\": {\"files\": [{\"path\": \"\", \"mode\": \"deny\"}]}}}

@@ -276,7 +276,7 @@ fn odd_host_patterns() {
     warning: /project/.claude/settings.json:1:47: sandbox.network.allowedDomains: * opens the network to nearly everybody; what a command can read can leave
     warning: /project/.claude/settings.json:1:51: sandbox.network.allowedDomains: ".*.foo.com": starts or ends with a dot; write "*." in front to cover the names below a host; left out
     warning: /project/.claude/settings.json:1:64: sandbox.network.allowedDomains: "*.*.example.com": has more than one *; left out
-    warning: /project/.claude/settings.json:1:82: sandbox.network.allowedDomains: "a*.example.com": has a * that is neither a whole first nor a whole middle label; left out
+    warning: /project/.claude/settings.json:1:82: sandbox.network.allowedDomains: "a*.example.com": has a * that is neither a whole first nor a whole middle label; write it as one, as in "*.example.com"; left out
     warning: /project/.claude/settings.json:1:99: sandbox.network.allowedDomains: *.com opens the network to nearly everybody; what a command can read can leave
     "#);
     assert_snapshot!(ODD.map(|entry| format!("{entry}\n  {}", project(&list("deniedDomains", &[entry])))).concat(), @r#"
@@ -289,7 +289,7 @@ fn odd_host_patterns() {
     *.*.example.com
       error: /project/.claude/settings.json:1:41: sandbox.network.deniedDomains: "*.*.example.com": has more than one *
     a*.example.com
-      error: /project/.claude/settings.json:1:41: sandbox.network.deniedDomains: "a*.example.com": has a * that is neither a whole first nor a whole middle label
+      error: /project/.claude/settings.json:1:41: sandbox.network.deniedDomains: "a*.example.com": has a * that is neither a whole first nor a whole middle label; write it as one, as in "*.example.com"
     *.com
       deny host *.com  <- project: sandbox.network.deniedDomains "*.com" in /project/.claude/settings.json:1
     "#);

@@ -271,9 +271,9 @@ fn denies_and_asks_that_cannot_be_read() {
     WebFetch(https://a.test)
       error: /project/.claude/settings.json:2:22: permissions.ask: "WebFetch(https://a.test)": names no domain; write "WebFetch(domain:example.com)"
     WebFetch(domain:example.*)
-      error: /project/.claude/settings.json:2:23: permissions.deny: "WebFetch(domain:example.*)": has a * that is neither a whole first nor a whole middle label
+      error: /project/.claude/settings.json:2:23: permissions.deny: "WebFetch(domain:example.*)": has a * that is neither a whole first nor a whole middle label; write it as one, as in "*.example.com"
     WebFetch(domain:example.*)
-      error: /project/.claude/settings.json:2:22: permissions.ask: "WebFetch(domain:example.*)": has a * that is neither a whole first nor a whole middle label
+      error: /project/.claude/settings.json:2:22: permissions.ask: "WebFetch(domain:example.*)": has a * that is neither a whole first nor a whole middle label; write it as one, as in "*.example.com"
     Bash(command:rm *)
       error: /project/.claude/settings.json:2:23: permissions.deny: "Bash(command:rm *)": names the field "command", which the tool's own patterns are about; write the pattern alone
     Bash(command:rm *)

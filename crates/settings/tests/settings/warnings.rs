@@ -115,7 +115,7 @@ fn entries_whose_loss_only_tightens() {
     warning: /project/.claude/settings.json:10:19: permissions.allow: "Bash(git commit -m *)bad": does not end with the ")" of its pattern; close it, and put nothing behind it; left out
     warning: /project/.claude/settings.json:10:59: permissions.allow: "Write(docs/**)": covers nothing, since paths are allowed to this tool by "Edit(…)" rules; write "Edit(docs/**)"; left out
     warning: /project/.claude/settings.json:10:77: permissions.allow: "mcp__*": has a "*" in the tool's name; an allow rule may have one only behind a server's name, as in "mcp__server__get_*"; left out
-    warning: /project/.claude/settings.json:10:87: permissions.allow: "WebFetch(domain:example.*)": has a * that is neither a whole first nor a whole middle label; left out
+    warning: /project/.claude/settings.json:10:87: permissions.allow: "WebFetch(domain:example.*)": has a * that is neither a whole first nor a whole middle label; write it as one, as in "*.example.com"; left out
     warning: /project/.claude/settings.json:11:35: permissions.additionalDirectories: "": is empty; write "." for the directory itself; left out
     warning: /project/.claude/settings.json:11:39: permissions.additionalDirectories: "~root/x": names another user's home directory; write the directory's full path instead; left out
     warning: /project/.claude/settings.json:12:24: permissions.defaultMode: "cautious": is not the name of a permission mode; write one of default, acceptEdits, plan, auto, dontAsk, bypassPermissions; left out
