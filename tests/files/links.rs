@@ -65,6 +65,28 @@ fn a_link_that_a_read_deny_goes_through_stays_for_the_next_command() {
     }
 }
 
+/// So it is with a directory that the way of a link steps out of: by a link in its place the deny would lead elsewhere.
+#[test]
+fn what_a_link_of_a_deny_steps_out_of_stays_for_the_next_command() {
+    for (made, swap) in [
+        (&[("b/../c", "a"), ("../home/f", "c")][..], "mv b b2; ln -s e/f b; echo x > e/c"),
+        (&[("way/../c", "a"), ("b", "way"), ("../home/f", "c")], "mv b b2; ln -s e/f b; echo x > e/c"),
+        (&[("../home/later", "a")], "rm a; echo x > a"),
+    ] {
+        let Some(project) = project() else { return };
+        std::fs::create_dir(project.root().join("b")).expect("own directory");
+        made.iter().for_each(|(target, name)| link(&project, name, target));
+        let denies = json!({ "denyRead": ["a"], "denyWrite": ["a"], "allowWrite": [project.home()] });
+        let run = attempt(&project, denies.clone(), &format!("echo started; mkdir -p e/f; {swap}"));
+        assert!(run.stdout.starts_with("started\n"), "{made:?}: {run:#?}");
+        std::fs::write(project.home().join("later"), SECRET).expect("own directory");
+        let kept = std::fs::canonicalize(project.root().join("a")).expect("it leads there");
+        refused(&project, &denies, &format!("cat {}", kept.display()), "Permission denied");
+        refused(&project, &denies, &format!("echo x > {}", kept.display()), "Read-only");
+        assert!(kept.starts_with(project.home()), "{made:?}: {run:#?}");
+    }
+}
+
 /// By letter it names one file; the kernel, which follows the link first, reaches another.
 #[test]
 fn a_deny_that_steps_out_of_a_link_is_refused() {

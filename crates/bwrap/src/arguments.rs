@@ -155,6 +155,7 @@ mod tests {
             files,
             nodes,
             links: Default::default(),
+            stepped_out_of: Default::default(),
             files_disabled: false,
             network: NetworkPolicy::default(),
             working_directory: path("/p"),

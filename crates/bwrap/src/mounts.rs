@@ -229,6 +229,8 @@ struct Planner<'a> {
     nodes: &'a BTreeMap<AbsPath, Node>,
     /// The links that lie in writable directories and must stay.
     links: Vec<&'a AbsPath>,
+    /// The directories that must stay, whether or not they can be written.
+    stepped_out_of: Vec<&'a AbsPath>,
     /// Every existing path at which the answer may change, with its answer; parents sort before children.
     points: BTreeMap<&'a AbsPath, State>,
     /// The same, to be found by any bytes.
@@ -242,7 +244,7 @@ struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     fn new(confinement: &'a Confinement) -> Self {
-        let Confinement { files, nodes, links, .. } = confinement;
+        let Confinement { files, nodes, links, stepped_out_of, .. } = confinement;
         let index = FileIndex::new(files);
         let named = files.rules().map(|rule| rule.pattern.as_literal());
         let points: BTreeMap<_, _> =
@@ -251,6 +253,7 @@ impl<'a> Planner<'a> {
         let mut planner = Planner {
             nodes,
             links: Vec::new(),
+            stepped_out_of: stepped_out_of.keys().collect(),
             points,
             states,
             steps: Vec::new(),
@@ -261,19 +264,22 @@ impl<'a> Planner<'a> {
         planner
     }
 
-    /// The writable directories above each path inside a writable region that may not be written, and above each link.
+    /// The writable directories above each path inside a writable region that may not be written, and above each link;
+    /// and those that are stepped out of, with all above.
     fn pins(&self) -> BTreeSet<AbsPath> {
         let mut looked_at = HashSet::new();
         let mut pins = BTreeSet::new();
         let denied = self.points.iter().filter(|(_, state)| **state != State::Writable);
-        for path in denied.map(|(path, _)| path).chain(&self.links) {
+        let in_directories =
+            denied.map(|(path, _)| *path).chain(self.links.iter().copied()).map(|path| (path, 1));
+        for (path, up) in in_directories.chain(self.stepped_out_of.iter().map(|path| (*path, 0))) {
             // What is above a directory that was looked at was looked at with it.
-            if !prefixes(path).nth(1).is_some_and(|parent| looked_at.insert(parent)) {
+            if !prefixes(path).nth(up).is_some_and(|directory| looked_at.insert(directory)) {
                 continue;
             }
             // From the root on, each is looked up once, however deep the path is.
             let mut state = State::ReadOnly;
-            for above in path.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
+            for above in path.ancestors().skip(up).collect::<Vec<_>>().into_iter().rev() {
                 state = self.states.get(above.as_bytes()).copied().unwrap_or(state);
                 if state == State::Writable {
                     pins.insert(above);

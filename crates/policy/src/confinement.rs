@@ -26,6 +26,9 @@ pub struct Confinement {
     /// with the rule it leads to: none may be replaced, renamed or removed. Each is named by the real path of the
     /// directory it lies in.
     pub links: BTreeMap<AbsPath, Origin>,
+    /// Directories that a `..` steps out of on the way to such a place, where the command can write, each with the rule it
+    /// leads to: replaced by a link, one would lead on from where that leads. None may be renamed or removed. All are real.
+    pub stepped_out_of: BTreeMap<AbsPath, Origin>,
     /// No file rule holds: every path is as it is on the host. The network is confined all the same.
     pub files_disabled: bool,
     /// The network rules.

@@ -209,6 +209,7 @@ mod tests {
             files,
             nodes: Default::default(),
             links: Default::default(),
+            stepped_out_of: Default::default(),
             files_disabled: false,
             network: NetworkPolicy::default(),
             working_directory: AbsPath::root(),

@@ -13,7 +13,9 @@ pub(crate) mod git;
 
 use crate::cover::StandIn;
 use crate::error::Error;
+use crate::resolve::Way;
 use palisade_policy::AbsPath;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// One row of the table.
@@ -163,16 +165,18 @@ pub(crate) struct Group {
 /// What the user's own settings lie in, besides the root.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Owner {
-    /// The home directory.
+    /// The home directory, really.
     pub(crate) home: Option<AbsPath>,
+    /// The same as it is named.
+    pub(crate) named_home: Option<Way>,
     /// Directories of settings elsewhere (`CLAUDE_CONFIG_DIR`).
-    pub(crate) settings: Vec<AbsPath>,
+    pub(crate) settings: Vec<Way>,
     /// Where zsh's files are instead of the home directory (`ZDOTDIR`).
-    pub(crate) zsh: Option<AbsPath>,
+    pub(crate) zsh: Option<Way>,
     /// What is there instead of `.config` (`XDG_CONFIG_HOME`).
-    pub(crate) config: Option<AbsPath>,
+    pub(crate) config: Option<Way>,
     /// What is there instead of `.local/share` (`XDG_DATA_HOME`).
-    pub(crate) data: Option<AbsPath>,
+    pub(crate) data: Option<Way>,
 }
 
 impl Owner {
@@ -183,20 +187,32 @@ impl Owner {
             let path = std::path::absolute(path).map_err(fault)?;
             AbsPath::try_from(path.as_path()).map_err(|error| fault(std::io::Error::other(error)))
         };
-        let home = std::env::home_dir().filter(|home| home.is_absolute());
-        let home = home.map(|home| std::fs::canonicalize(&home).unwrap_or(home));
+        let way = |path: &PathBuf| {
+            let path = std::path::absolute(path).map_err(fault)?;
+            Ok::<_, Error>(Way::from(&AbsPath::root(), path.as_os_str().as_bytes()))
+        };
+        let named_home = std::env::home_dir().filter(|home| home.is_absolute());
+        let home =
+            named_home.as_ref().map(|home| std::fs::canonicalize(home).unwrap_or_else(|_| home.clone()));
         // As the programs that look there, which take no relative path.
         let named = |variable| {
             let directory = std::env::var_os(variable).map(PathBuf::from);
-            directory.filter(|path| path.is_absolute()).as_ref().map(absolute).transpose()
+            directory.filter(|path| path.is_absolute()).as_ref().map(way).transpose()
         };
         Ok(Owner {
             home: home.as_ref().map(absolute).transpose()?,
-            settings: settings.iter().map(absolute).collect::<Result<_, _>>()?,
+            named_home: named_home.as_ref().map(way).transpose()?,
+            settings: settings.iter().map(way).collect::<Result<_, _>>()?,
             zsh: named("ZDOTDIR")?,
             config: named("XDG_CONFIG_HOME")?,
             data: named("XDG_DATA_HOME")?,
         })
+    }
+
+    /// The paths that programs follow to all this.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = &Way> {
+        let variables = [&self.named_home, &self.zsh, &self.config, &self.data];
+        variables.into_iter().flatten().chain(&self.settings)
     }
 
     fn is_home(&self, directory: &AbsPath) -> bool {
@@ -228,18 +244,20 @@ pub(crate) fn of_owner(owner: &Owner) -> Vec<Group> {
         inside: Inside::Data,
     };
     let mut groups = Vec::new();
-    for path in &owner.settings {
-        groups.push(Group { directory: path.clone(), must_exist: false, rows: vec![whole(path)] });
-        groups.push(rows(path, &[TOOL_ROWS], StandIn::File));
+    let readings = |ways: &[Way]| ways.iter().flat_map(Way::readings).collect::<Vec<_>>();
+    for path in readings(&owner.settings) {
+        groups.push(Group { directory: path.clone(), must_exist: false, rows: vec![whole(&path)] });
+        groups.push(rows(&path, &[TOOL_ROWS], StandIn::File));
     }
     if let Some(home) = &owner.home {
         groups.push(group(home, &[HOME_ROWS, START_ROWS, ZSH_ROWS], owner));
         groups.extend(places(home, owner));
         groups.extend(tools(home, owner));
     }
-    groups.extend(owner.zsh.iter().map(|directory| rows(directory, &[ZSH_ROWS], StandIn::File)));
-    groups.extend(owner.config.iter().map(|directory| rows(directory, &[CONFIG_ROWS], StandIn::File)));
-    groups.extend(owner.data.iter().map(|directory| data(directory, StandIn::File)));
+    let at = |way: &Option<Way>| readings(way.as_slice()).into_iter();
+    groups.extend(at(&owner.zsh).map(|directory| rows(&directory, &[ZSH_ROWS], StandIn::File)));
+    groups.extend(at(&owner.config).map(|directory| rows(&directory, &[CONFIG_ROWS], StandIn::File)));
+    groups.extend(at(&owner.data).map(|directory| data(&directory, StandIn::File)));
     groups
 }
 
@@ -319,8 +337,11 @@ mod tests {
 
     #[test]
     fn only_at_home_are_stand_ins_files() {
-        let owner =
-            Owner { home: Some(path("/home/u")), settings: vec![path("/etc/claude")], ..Owner::default() };
+        let owner = Owner {
+            home: Some(path("/home/u")),
+            settings: vec![Way::of(&path("/etc/claude"))],
+            ..Owner::default()
+        };
         let all = [in_root(&path("/home/u/p"), &owner), of_owner(&owner)].concat_groups();
         for row in &all {
             let is_file = row.missing == Missing::Cover(StandIn::File);

@@ -18,8 +18,11 @@ mod real;
 mod reopen;
 mod walk;
 mod warnings;
+mod way;
 
-pub use real::{links_on, real_path};
+pub use real::real_path;
+pub(crate) use way::Way;
+pub use way::links_on;
 
 use crate::cover::{Covers, StandIn, Wanted};
 use crate::error::Error;
@@ -70,6 +73,7 @@ pub(crate) fn resolve(policy: &Policy, places: &Places, owner: &Owner) -> Result
             files,
             nodes: resolver.nodes,
             links: resolver.links,
+            stepped_out_of: resolver.stepped_out_of,
             files_disabled: policy.files_disabled,
             network: policy.network.clone(),
             working_directory: places.working_directory.clone(),
@@ -84,6 +88,8 @@ pub(crate) fn resolve(policy: &Policy, places: &Places, owner: &Owner) -> Result
 struct Resolver {
     nodes: BTreeMap<AbsPath, Node>,
     links: BTreeMap<AbsPath, Origin>,
+    /// What ways to what is denied or protected step out of again, each with its rule.
+    stepped_out_of: BTreeMap<AbsPath, Origin>,
     warnings: Warnings,
     /// What read denies name and a link leads on from, each with its rule.
     led_to: Vec<(AbsPath, Origin)>,
@@ -127,10 +133,11 @@ impl Resolver {
         let roots = self.roots(places, &files);
         let of_git = self.repositories(policy, &roots, owner, &mut files)?;
         for (path, origin) in std::mem::take(&mut self.led_to) {
-            self.hold_links(&path, &origin, &files)?;
+            self.hold(&Way::of(&path), &origin, &files);
         }
         self.write_denies(policy, &mut files)?;
         self.protect_all(&roots, owner, &of_git, &mut files)?;
+        self.keep_missing(&mut files)?;
         self.other_names(&files)?;
         self.hide_own(&mut files)?;
         Ok(files)
@@ -189,13 +196,14 @@ impl Resolver {
         }
         for (rule, paths) in rules.iter().zip(self.named_by(rules)?) {
             for path in paths {
-                // A missing path cannot be read, and when the command makes one it knows what is in it.
-                let Some(real) = self.existing(&path)? else { continue };
-                refuse(rule, &real, &["/proc"], "hide what every command needs to start")?;
-                refuse_process(rule, &real)?;
-                if real != path {
+                let real = Real::of(&path)?;
+                if real.path != path {
                     self.led_to.push((path, rule.origin.clone()));
                 }
+                // A missing path cannot be read, and when the command makes one it knows what is in it.
+                let Some(real) = self.existing(real) else { continue };
+                refuse(rule, &real, &["/proc"], "hide what every command needs to start")?;
+                refuse_process(rule, &real)?;
                 out.push(literal(real, rule.origin.clone()));
             }
         }
@@ -282,7 +290,7 @@ impl Resolver {
             let path = self.written(rule, Effect::Deny)?;
             let real = Real::of(&path)?;
             if real.path != path {
-                self.hold_links(&path, &rule.origin, files)?;
+                self.hold(&Way::of(&path), &rule.origin, files);
             }
             resolved.push((real, rule));
         }
@@ -312,6 +320,11 @@ impl Resolver {
             return None;
         }
         let directory = first_missing.parent()?;
+        if !directory.as_path().is_dir() {
+            // As long as that file stands, nothing can come to be below it.
+            self.nodes.insert(directory.clone(), Node::File);
+            return Some(directory);
+        }
         if !real::may_write(&directory) {
             return real::is_ours(&directory).then(|| {
                 self.warnings.push(Kind::Protected, format!(
@@ -350,11 +363,10 @@ impl Resolver {
         })
     }
 
-    fn existing(&mut self, path: &AbsPath) -> Result<Option<AbsPath>, Error> {
-        let real = Real::of(path)?;
-        let Some(node) = real.node.filter(|_| Covers::is_uncovered(&real.path)) else { return Ok(None) };
+    fn existing(&mut self, real: Real) -> Option<AbsPath> {
+        let node = real.node.filter(|_| Covers::is_uncovered(&real.path))?;
         self.nodes.insert(real.path.clone(), node);
-        Ok(Some(real.path))
+        Some(real.path)
     }
 }
 
@@ -403,10 +415,9 @@ fn refuse_below(rule: &FileRule, real: &AbsPath) -> Result<(), Error> {
     if is_below { Err(Error::Unenforceable { rule: rule.origin.to_string(), reason }) } else { Ok(()) }
 }
 
-/// The first component on the way to `path` that is missing, or a cover; `None` where that would have to stand in a file.
+/// The first component on the way to `path` that is missing, or a cover.
 fn missing_above(path: &AbsPath) -> Option<AbsPath> {
-    let missing = path.ancestors().take_while(|above| !Covers::is_uncovered(above)).last()?;
-    missing.parent().filter(|directory| directory.as_path().is_dir()).map(|_| missing)
+    path.ancestors().take_while(|above| !Covers::is_uncovered(above)).last()
 }
 
 fn literal(path: AbsPath, origin: Origin) -> FileRule {

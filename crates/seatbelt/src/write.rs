@@ -66,10 +66,10 @@ pub fn profile(confinement: &Confinement, proxy_ports: &[NonZeroU16]) -> Result<
         writer.write_section("Files are not isolated", "(allow file* file-link file-clone)");
     } else {
         let files = in_both_spellings(&confinement.files);
-        let links = confinement.links.keys();
-        let links =
-            links.flat_map(|link| std::iter::once(link.clone()).chain(other_spelling(link))).collect();
-        writer.write_files(&files.lower()?, &links, unix_sockets);
+        let passed = confinement.links.keys().chain(confinement.stepped_out_of.keys());
+        let passed =
+            passed.flat_map(|link| std::iter::once(link.clone()).chain(other_spelling(link))).collect();
+        writer.write_files(&files.lower()?, &passed, unix_sockets);
         writer.text.push_str(DEVICES);
     }
     writer.write_network(proxy_ports);
@@ -97,7 +97,7 @@ impl Writer {
         }
     }
 
-    fn write_files(&mut self, rules: &OrderedRules<'_>, links: &BTreeSet<AbsPath>, unix_sockets: bool) {
+    fn write_files(&mut self, rules: &OrderedRules<'_>, passed: &BTreeSet<AbsPath>, unix_sockets: bool) {
         let reading = if unix_sockets {
             "file-read* file-map-executable process-exec* network-outbound"
         } else {
@@ -112,7 +112,7 @@ impl Writer {
             self.write_rule(rule.write.effect, "file-write*", "subpath", &rule.path);
         }
         self.text.push_str("\n; Pins\n");
-        for path in pinned(rules, links) {
+        for path in pinned(rules, passed) {
             self.write_rule(Effect::Deny, "file-write-create file-write-unlink", "literal", &path);
         }
         self.write_traversal(rules);
@@ -166,12 +166,12 @@ fn changes<'a>(rules: &'a OrderedRules<'_>) -> impl Iterator<Item = &'a OrderedR
     [Access::Read, Access::Write].into_iter().flat_map(|access| rules.changes(access))
 }
 
-/// Whatever is writable and holds a place where anything changes, or a link that must stay, that place included.
+/// Whatever is writable and holds a place where anything changes, or what must stay since others pass it, that included.
 /// Elsewhere writes are denied altogether, and renaming and removing with them.
-fn pinned(rules: &OrderedRules<'_>, links: &BTreeSet<AbsPath>) -> BTreeSet<AbsPath> {
+fn pinned(rules: &OrderedRules<'_>, passed: &BTreeSet<AbsPath>) -> BTreeSet<AbsPath> {
     changes(rules)
         .map(|rule| &rule.path)
-        .chain(links)
+        .chain(passed)
         .flat_map(AbsPath::ancestors)
         .filter(|path| rules.judge(Access::Write, path).effect == Effect::Allow)
         .collect()
@@ -241,6 +241,7 @@ mod tests {
             },
             nodes: BTreeMap::new(),
             links: BTreeMap::new(),
+            stepped_out_of: BTreeMap::new(),
             files_disabled: false,
             network: NetworkPolicy::default(),
             working_directory: AbsPath::root(),

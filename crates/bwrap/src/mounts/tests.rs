@@ -31,6 +31,7 @@ fn confinement(files: FileSets, file_nodes: &[&str]) -> Confinement {
         files,
         nodes,
         links: BTreeMap::new(),
+        stepped_out_of: BTreeMap::new(),
         files_disabled: false,
         network: NetworkPolicy::default(),
         working_directory: path("/p"),
@@ -77,7 +78,7 @@ fn a_directory_that_is_allowed_once_more_is_pinned() {
 }
 
 #[test]
-fn a_link_is_pinned_with_the_directories_above_it_where_it_could_be_replaced() {
+fn what_is_passed_is_pinned_with_the_directories_above_it_where_it_could_be_replaced() {
     let files = FileSets {
         allow_write: rules(&["/p", "/h/w"]),
         deny_write: rules(&["/p/shut"]),
@@ -87,16 +88,21 @@ fn a_link_is_pinned_with_the_directories_above_it_where_it_could_be_replaced() {
     let origin = Origin::builtin("protected", "x");
     let links = ["/p/a/b/link", "/p/shut/link", "/h/link", "/h/w/link", "/etc/link"];
     let links = links.map(|link| (path(link), origin.clone())).into();
-    let mounts = Mounts::plan(&Confinement { links, ..confinement(files, &[]) });
+    let left = ["/p/a/c/d", "/p/shut/d", "/h/d", "/h/w/d", "/etc/d", "/p"];
+    let stepped_out_of = left.map(|directory| (path(directory), origin.clone())).into();
+    let mounts = Mounts::plan(&Confinement { links, stepped_out_of, ..confinement(files, &[]) });
     let lines: Vec<String> = mounts.steps().iter().map(|step| format!("{step:?}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
     SearchOnly(/h)
     Writable(/h/w)
+    Pin(/h/w/d)
     PinLink(/h/w/link)
     Writable(/p)
     Pin(/p/a)
     Pin(/p/a/b)
     PinLink(/p/a/b/link)
+    Pin(/p/a/c)
+    Pin(/p/a/c/d)
     ReadOnly(/p/shut)
     Seal(/h)
     ");

@@ -32,6 +32,7 @@ mod config;
 use super::{Inside, Missing, Protected};
 use crate::cover::{Covers, StandIn};
 use crate::error::Error;
+use crate::resolve::Way;
 use config::{GitConfig, content_without_links, regular_content};
 use palisade_policy::AbsPath;
 use std::collections::BTreeSet;
@@ -59,8 +60,8 @@ pub(crate) struct Repository {
     pub(crate) protected: Vec<Protected>,
     /// Git directories outside the root that know it as their work tree: git must be able to write there.
     pub(crate) writable: Vec<AbsPath>,
-    /// Paths by which git comes from a root to its git directory: links on the way must stay.
-    pub(crate) ways: Vec<AbsPath>,
+    /// Paths that git follows to all this: what it passes must stay.
+    pub(crate) ways: Vec<Way>,
     /// Protected files of which a command is to see a part only, unless the user's own configuration names hooks.
     pub(crate) excerpts: Vec<Excerpt>,
     /// What was not followed, and why.
@@ -82,7 +83,7 @@ pub(crate) fn around(root: &AbsPath, home: Option<&AbsPath>) -> Result<Repositor
 }
 
 /// What the configuration of the user and of the machine leads to from each of `roots`.
-pub(crate) fn of_owner(roots: &[AbsPath], home: Option<&AbsPath>) -> Result<Vec<Protected>, Error> {
+pub(crate) fn of_owner(roots: &[AbsPath], home: Option<&AbsPath>) -> Result<Repository, Error> {
     let mut search = Search { home: home.cloned(), ..Search::default() };
     let below_home = [".gitconfig", ".config/git/config"].into_iter();
     let files =
@@ -90,7 +91,7 @@ pub(crate) fn of_owner(roots: &[AbsPath], home: Option<&AbsPath>) -> Result<Vec<
     for file in files {
         search.configuration(&file, roots, 0);
     }
-    search.finish().map(|found| found.protected)
+    search.finish()
 }
 
 #[derive(Debug, Default)]
@@ -131,7 +132,7 @@ impl Search {
             // A command that could make one would be the author of its hooks.
             self.protect(dot_git, Missing::Cover(StandIn::Socket));
         } else if dot_git.as_path().is_dir() {
-            self.found.ways.push(dot_git.clone());
+            self.found.ways.push(Way::of(&dot_git));
             self.repository(&real(&dot_git), root)?;
         } else {
             self.protect(dot_git.clone(), Missing::Cover(StandIn::Socket));
@@ -160,12 +161,13 @@ impl Search {
 
     /// Follows a `.git` file.
     fn pointed_to(&mut self, root: &AbsPath, dot_git: &AbsPath) -> Result<(), Error> {
-        let named = content(dot_git, Some("gitdir:"));
-        let Some(directory) = pointer(dot_git, root, Some("gitdir:")).filter(|path| path.as_path().is_dir())
-        else {
+        let Some(text) = content(dot_git, Some("gitdir:")) else { return Ok(()) };
+        let named = self.place(root, &text);
+        let Some(directory) = canonical(named.as_bytes()).filter(|path| path.as_path().is_dir()) else {
+            // A command that could make one would be the author of its hooks.
+            self.protect(named, Missing::Cover(StandIn::Socket));
             return Ok(());
         };
-        self.found.ways.extend(named.and_then(|path| root.join(path).ok()));
         let common = self.repository(&directory, root)?;
         if knows(&directory, &common, root, dot_git) {
             // The first is in the second, but for a submodule's, which has no other.
@@ -182,8 +184,7 @@ impl Search {
     /// A git directory with all that hangs on it; gives the common one.
     fn repository(&mut self, directory: &AbsPath, work_tree: &AbsPath) -> Result<AbsPath, Error> {
         self.git_directory(directory, work_tree);
-        let common =
-            pointer(&below(directory, "commondir"), directory, None).unwrap_or_else(|| directory.clone());
+        let common = self.common(directory);
         if common != *directory {
             self.git_directory(&common, work_tree);
         }
@@ -194,6 +195,16 @@ impl Search {
             self.modules(&above)?;
         }
         Ok(common)
+    }
+
+    /// The directory that a git directory shares with others, or the same one.
+    fn common(&mut self, directory: &AbsPath) -> AbsPath {
+        let Some(text) = content(&below(directory, "commondir"), None) else { return directory.clone() };
+        let named = self.place(directory, &text);
+        canonical(named.as_bytes()).unwrap_or_else(|| {
+            self.protect(named, Missing::Cover(StandIn::Socket));
+            directory.clone()
+        })
     }
 
     /// What every git directory has of its own.
@@ -224,6 +235,7 @@ impl Search {
         for directory in &all {
             let work_tree = pointer(&below(directory, "gitdir"), directory, None).and_then(|at| at.parent());
             self.git_directory(directory, &work_tree.unwrap_or_else(|| directory.clone()));
+            self.common(directory);
         }
         all
     }
@@ -294,12 +306,11 @@ impl Search {
         }
         let config = GitConfig::read(file.as_path());
         let beside = file.parent().unwrap_or_else(AbsPath::root);
-        let expanded = |values: &[Vec<u8>], anchor| {
-            values.iter().filter_map(|value| self.expand(value, anchor)).collect::<Vec<_>>()
-        };
-        let includes = expanded(&config.includes, &beside);
-        let hooks: Vec<AbsPath> = work_trees.iter().flat_map(|top| expanded(&config.hooks, top)).collect();
-        for included in includes {
+        // git runs hooks in the work tree, where it says that this is.
+        let own_top = config.work_tree.map(|value| self.place(&beside, &value));
+        let tops: BTreeSet<&AbsPath> = work_trees.iter().chain(&own_top).collect();
+        let hooks: Vec<AbsPath> = tops.iter().flat_map(|top| self.expanded(&config.hooks, top)).collect();
+        for included in self.expanded(&config.includes, &beside) {
             self.configuration(&included, work_trees, depth + 1);
             self.protect(included, Missing::Cover(StandIn::File));
         }
@@ -328,18 +339,39 @@ impl Search {
         directories.filter_map(|entry| AbsPath::try_from(entry.path().as_path()).ok()).collect()
     }
 
-    /// A path of a configuration file: `~/x` is below the home directory, `x` below `anchor`.
-    fn expand(&self, value: &[u8], anchor: &AbsPath) -> Option<AbsPath> {
-        match value.strip_prefix(b"~/") {
-            Some(below_home) => self.home.as_ref()?.join(below_home).ok(),
-            None if value.is_empty() => None,
-            None => anchor.join(value).ok(),
+    /// Paths of a configuration file: `~/x` is below the home directory, `~u/x` below that of u, `x` below `anchor`.
+    fn expanded(&mut self, values: &[Vec<u8>], anchor: &AbsPath) -> Vec<AbsPath> {
+        let mut places = Vec::new();
+        for value in values.iter().filter(|value| !value.is_empty()) {
+            let Some(after) = value.strip_prefix(b"~") else {
+                places.push(self.place(anchor, value));
+                continue;
+            };
+            let end = after.iter().position(|&byte| byte == b'/').unwrap_or(after.len());
+            let (user, below_home) = after.split_at(end);
+            let home = if user.is_empty() { self.home.clone() } else { home_of(user) };
+            places.extend(home.map(|home| self.place(&home, &[b".", below_home].concat())));
         }
+        places
+    }
+
+    /// Where git finds what `text` names in a directory, and the way there.
+    fn place(&mut self, anchor: &AbsPath, text: &[u8]) -> AbsPath {
+        let way = Way::from(anchor, text);
+        let place = way.place();
+        self.found.ways.push(way);
+        place
     }
 
     fn protect(&mut self, path: AbsPath, missing: Missing) {
         self.found.protected.push(Protected { path, missing, inside: Inside::Data });
     }
+}
+
+/// The home directory of another user, or of this one by name.
+fn home_of(user: &[u8]) -> Option<AbsPath> {
+    let user = nix::unistd::User::from_name(str::from_utf8(user).ok()?).ok()??;
+    AbsPath::try_from(user.dir.as_path()).ok()
 }
 
 /// Whether the git directory, or what is registered there, says that `root` is its work tree.

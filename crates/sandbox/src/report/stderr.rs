@@ -124,8 +124,10 @@ impl Reader<'_> {
 
     /// What would allow the access, if the rules are what denies it.
     fn remedy(&self, refused: Refused, path: &AbsPath) -> Option<String> {
-        if let (Refused::WriteByRule, Some(origin)) = (refused, self.confinement.links.get(path)) {
-            return Some(format!("nothing allows it, the link leads to what is protected: {origin}"));
+        let Confinement { links, stepped_out_of, .. } = self.confinement;
+        let leads_on = links.get(path).or_else(|| stepped_out_of.get(path));
+        if let (Refused::WriteByRule, Some(origin)) = (refused, leads_on) {
+            return Some(format!("nothing allows it, it leads to what is protected: {origin}"));
         }
         let denied = |access| {
             let verdict = self.index.judge(access, path);

@@ -9,7 +9,7 @@
 //! that leads in a circle leads nowhere, and past a limit the rest is not looked at, with a warning.
 
 use super::warnings::Kind;
-use super::{Real, Resolver};
+use super::{Real, Resolver, Way};
 use crate::cover::StandIn;
 use crate::error::Error;
 use crate::protected::{Inside, Missing, Protected};
@@ -76,7 +76,11 @@ impl Resolver {
     }
 
     fn protect_target(&mut self, path: AbsPath, files: &mut FileSets) -> Result<(), Error> {
-        let Ok(real) = Real::of(&path) else { return Ok(()) };
+        let origin = Origin::builtin("protected", &path.to_string());
+        let Ok(real) = Real::of(&path) else {
+            self.hold(&Way::of(&path), &origin, files);
+            return Ok(());
+        };
         if let Some(root) = self.inside.roots.iter().find(|root| real.path.covers(root)) {
             self.warnings.push(Kind::Protected, format!(
                 "{path} leads to {}, and so to all that a command writes in {root}: whoever loads the one runs the other",
@@ -88,7 +92,7 @@ impl Resolver {
             let missing = Missing::Cover(StandIn::Socket);
             return self.protect(&Protected { path, missing, inside: Inside::Code }, files);
         }
-        self.hold_links(&path, &Origin::builtin("protected", &path.to_string()), files)?;
+        self.hold(&Way::of(&path), &origin, files);
         if real.node == Some(Node::Directory) {
             self.inside.look_into(&real.path);
         }

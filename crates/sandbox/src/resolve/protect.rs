@@ -2,7 +2,7 @@
 //! lead there.
 
 use super::warnings::Kind;
-use super::{Places, Real, Resolver, literal, real, reopen::locked_at};
+use super::{Places, Real, Resolver, Way, literal, reopen::locked_at};
 use crate::cover::{Covers, StandIn};
 use crate::error::Error;
 use crate::protected::{self, Group, Inside, Missing, Owner, Protected, git};
@@ -20,16 +20,14 @@ impl Resolver {
         owner: &Owner,
         files: &mut FileSets,
     ) -> Result<Vec<Protected>, Error> {
-        let mut protected = git::of_owner(roots, owner.home.as_ref())?;
+        let git::Repository { mut protected, mut ways, .. } = git::of_owner(roots, owner.home.as_ref())?;
         let owner_has_hooks = protected.iter().any(|one| one.inside == Inside::Scripts);
         for root in roots {
             let found = git::around(root, owner.home.as_ref())?;
             protected.extend(found.protected);
             found.warnings.into_iter().for_each(|warning| self.warnings.push(Kind::Git, warning));
             self.excerpts.extend(found.excerpts.into_iter().filter(|_| !owner_has_hooks));
-            for way in found.ways {
-                self.hold_links(&way, &Origin::builtin("protected", &way.to_string()), files)?;
-            }
+            ways.extend(found.ways);
             for path in found.writable {
                 if let Some(deny) = stays_hidden(policy, root, &path, files) {
                     let warning =
@@ -41,6 +39,10 @@ impl Resolver {
                 let origin = Origin::builtin("git", &format!("the git directory of {root}"));
                 files.allow_write.push(literal(path, origin));
             }
+        }
+        ways.extend(owner.ways().cloned());
+        for way in ways {
+            self.hold(&way, &Origin::builtin("protected", &way.place().to_string()), files);
         }
         Ok(protected)
     }
@@ -91,7 +93,10 @@ impl Resolver {
 
     fn protect_group(&mut self, group: &Group, files: &mut FileSets) -> Result<(), Error> {
         let exists = |path: &AbsPath| path.as_path().symlink_metadata().is_ok();
-        let is_open = self.can_be_made(&group.directory, files);
+        // Where nothing is yet, a link on the way may be all that must stay so.
+        let way = Way::of(&group.directory);
+        self.hold(&way, &Origin::builtin("protected", &group.directory.to_string()), files);
+        let is_open = self.can_be_made(&way.walk().end, files);
         if !exists(&group.directory) && (group.must_exist || !is_open) {
             return Ok(());
         }
@@ -112,7 +117,7 @@ impl Resolver {
         let real = Real::of(&one.path)?;
         let origin = Origin::builtin("protected", &one.path.to_string());
         if real.path != one.path {
-            self.hold_links(&one.path, &origin, files)?;
+            self.hold(&Way::of(&one.path), &origin, files);
         }
         let stand_in = match one.missing {
             Missing::Cover(stand_in) => stand_in,
@@ -166,23 +171,34 @@ impl Resolver {
     }
 
     /// A link on the way to what may not be written must not be replaced, or the next to follow it comes to what the
-    /// command put there; nor one on the way to what is hidden, or the next command's rules hide something else. Before Linux 5.12 nothing can hold one.
-    pub(super) fn hold_links(
-        &mut self,
-        path: &AbsPath,
-        origin: &Origin,
-        files: &FileSets,
-    ) -> Result<(), Error> {
-        for link in real::links_on(path)? {
-            if files.judge(Access::Write, &link).effect == Effect::Deny {
-                continue;
-            }
+    /// command put there; nor one on the way to what is hidden, or the next command's rules hide something else. No more
+    /// must what the way steps out of. Before Linux 5.12 nothing can hold a link.
+    pub(super) fn hold(&mut self, way: &Way, origin: &Origin, files: &FileSets) {
+        let walk = way.walk();
+        let is_open = |path: &AbsPath| files.judge(Access::Write, path).effect == Effect::Allow;
+        for path in walk.stepped_out_of.into_iter().filter(is_open) {
+            self.stepped_out_of.entry(path).or_insert_with(|| origin.clone());
+        }
+        for link in walk.links.into_iter().filter(is_open) {
             if can_attach() {
                 self.links.entry(link).or_insert_with(|| origin.clone());
             } else {
                 self.warnings.push(Kind::Protected, format!(
                     "{origin} protects what it leads to, but the command can replace the symbolic link {link} on the way"
                 ));
+            }
+        }
+    }
+
+    /// Where a way steps out of what is no directory, or out of one that cannot be looked at, it leads nowhere. So it must
+    /// stay: the command could put a directory or a link there.
+    pub(super) fn keep_missing(&mut self, files: &mut FileSets) -> Result<(), Error> {
+        for (path, origin) in std::mem::take(&mut self.stepped_out_of) {
+            let real = Real::of(&path)?;
+            if real.node == Some(Node::Directory) && !real.is_closed {
+                self.stepped_out_of.insert(real.path, origin);
+            } else if let Some(path) = self.denied_at(real, StandIn::Socket, files) {
+                files.deny_write.push(literal(path, origin));
             }
         }
         Ok(())

@@ -1,12 +1,9 @@
 //! Where a path really leads: the kernel's answer, with the missing end of the path put back on.
 
+use super::way::{MOST_LINKS, Way};
 use crate::error::Error;
 use palisade_policy::{AbsPath, Node};
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
-
-/// How many links that lead to something missing are followed in a row; the kernel's own limit.
-const MOST_LINKS: usize = 40;
 
 /// Where `path` really leads: every link followed, as far as it exists. What rules are judged by is always such a path.
 pub fn real_path(path: &AbsPath) -> Result<AbsPath, Error> {
@@ -59,7 +56,7 @@ impl Real {
                 },
                 Err(error) if leads_nowhere_yet(&error) => {
                     // A link to something missing: what is made through it comes to be where it leads.
-                    if let Some(target) = target_of(&above) {
+                    if let Some(target) = target_of(&above)? {
                         let left = links_left.checked_sub(1).ok_or_else(|| too_many_links(path))?;
                         let rest = &path.as_bytes()[above.as_bytes().len()..];
                         let whole = AbsPath::new([target.as_bytes(), rest].concat());
@@ -100,37 +97,6 @@ fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// The links that lead from `path` to its real place, in the order in which the kernel follows them: each by the
-/// real path of the directory that it lies in, and its name.
-pub fn links_on(path: &AbsPath) -> Result<Vec<AbsPath>, Error> {
-    let mut links = Vec::new();
-    let mut at = AbsPath::root();
-    let mut rest: Vec<Vec<u8>> = path.components().map(<[u8]>::to_vec).collect();
-    rest.reverse();
-    while let Some(name) = rest.pop() {
-        if name == b".." {
-            at = at.parent().unwrap_or_else(AbsPath::root);
-            continue;
-        }
-        let next = at.join(&name).map_err(|_| too_many_links(path))?;
-        let Ok(target) = std::fs::read_link(next.as_path()) else {
-            at = next;
-            continue;
-        };
-        links.push(next);
-        if links.len() > MOST_LINKS {
-            return Err(too_many_links(path));
-        }
-        let target = target.as_os_str().as_bytes();
-        if target.starts_with(b"/") {
-            at = AbsPath::root();
-        }
-        let names = target.split(|&byte| byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
-        rest.extend(names.rev().map(<[u8]>::to_vec));
-    }
-    Ok(links)
-}
-
 /// Whether this user may make files in a directory, as its permissions are now.
 pub(crate) fn may_write(directory: &AbsPath) -> bool {
     rustix::fs::access(directory.as_bytes(), rustix::fs::Access::WRITE_OK).is_ok()
@@ -143,13 +109,15 @@ pub(crate) fn is_ours(directory: &AbsPath) -> bool {
 }
 
 /// Where the link at `path` leads, if one is there.
-fn target_of(path: &AbsPath) -> Option<AbsPath> {
-    let target = std::fs::read_link(path.as_path()).ok()?;
-    let parent = std::fs::canonicalize(path.parent()?.as_path()).ok()?;
-    AbsPath::try_from(parent.as_path()).ok()?.join(target.as_os_str().as_bytes()).ok()
+fn target_of(path: &AbsPath) -> Result<Option<AbsPath>, Error> {
+    if std::fs::read_link(path.as_path()).is_err() {
+        return Ok(None);
+    }
+    let walk = Way::of(path).walk();
+    if walk.is_endless { Err(too_many_links(path)) } else { Ok(Some(walk.end)) }
 }
 
-fn too_many_links(path: &AbsPath) -> Error {
+pub(super) fn too_many_links(path: &AbsPath) -> Error {
     Error::Path { path: path.clone(), error: nix::errno::Errno::ELOOP.into() }
 }
 
@@ -193,6 +161,9 @@ mod tests {
         symlink("real", at("link").as_path()).expect("writable");
         symlink("gone", at("dangling").as_path()).expect("writable");
         symlink("loop", at("loop").as_path()).expect("writable");
+        std::fs::create_dir(at("real/in").as_path()).expect("writable");
+        symlink("real/in", at("to-in").as_path()).expect("writable");
+        symlink("to-in/../new", at("beside").as_path()).expect("writable");
 
         assert_eq!(Real::of(&at("link/f")).expect("exists").path, at("real/f"));
         let missing = Real::of(&at("link/a/b")).expect("may be missing");
@@ -201,30 +172,7 @@ mod tests {
         assert_eq!(Real::of(&at("real/f/below")).expect("may be missing").first_missing, None);
         assert!(Real::of(&at("loop")).is_err() && Real::of(&at(&"a/".repeat(40_000))).is_err());
         assert_eq!(Real::of(&at("dangling")).expect("may be missing").first_missing, Some(at("gone")));
+        assert_eq!(Real::of(&at("beside")).expect("may be missing").path, at("real/new"));
         assert_eq!(Real::of(&at("dangling/x")).expect("may be missing").path, at("gone/x"));
-    }
-
-    #[test]
-    fn links_on_the_way_are_listed_where_they_lie() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let base = std::fs::canonicalize(directory.path()).expect("exists");
-        let base = AbsPath::try_from(base.as_path()).expect("absolute");
-        let at = |relative: &str| base.join(relative).expect("no NUL");
-        std::fs::create_dir_all(at("a/b").as_path()).expect("writable");
-        symlink("./a//b/", at("to-b").as_path()).expect("writable");
-        symlink("../../to-b", at("a/b/back").as_path()).expect("writable");
-        symlink(at("a").as_path(), at("whole").as_path()).expect("writable");
-        symlink("loop", at("loop").as_path()).expect("writable");
-        for (path, links) in [
-            ("a/b/f", &[][..]),
-            ("to-b/f", &["to-b"]),
-            ("a/b/back/f", &["a/b/back", "to-b"]),
-            ("whole/b/back", &["whole", "a/b/back", "to-b"]),
-            ("none/such", &[]),
-        ] {
-            let links: Vec<AbsPath> = links.iter().map(|link| at(link)).collect();
-            assert_eq!(links_on(&at(path)).expect("no loop"), links, "{path}");
-        }
-        assert!(links_on(&at("loop")).is_err());
     }
 }

@@ -3,9 +3,9 @@
 //! The attacker is an earlier command, which makes links, and the repository's author, who writes allows. Everything is
 //! compared where it really is, and after all denies were expanded: a match of a wildcard may be a link.
 
-use super::Resolver;
-use super::real::{Real, links_on};
+use super::real::Real;
 use super::warnings::Kind;
+use super::{Resolver, links_on};
 use crate::cover::Covers;
 use crate::error::Error;
 use palisade_policy::{AbsPath, Access, Effect, FileRule, FileSets, Layer, Origin, Policy};

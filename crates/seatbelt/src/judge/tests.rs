@@ -45,6 +45,7 @@ fn confinement(files: FileSets) -> Confinement {
         files,
         nodes: BTreeMap::new(),
         links: BTreeMap::new(),
+        stepped_out_of: BTreeMap::new(),
         files_disabled: false,
         network: NetworkPolicy::default(),
         working_directory: AbsPath::root(),
@@ -241,16 +242,17 @@ fn what_the_judge_refuses_to_read() {
     assert!(headless.judge(Access::Read, &at("/a")).is_err(), "the version is missing");
 }
 
-/// A link that leads to what is protected is neither replaced nor moved, nor is a directory that holds it, under both
-/// spellings.
+/// What others pass on the way to what is protected is neither replaced nor moved, nor is a directory that holds it, under
+/// both spellings.
 #[test]
-fn a_link_that_must_stay_is_pinned() {
+fn what_must_stay_on_a_way_is_pinned() {
     let at = |text: &str| AbsPath::new(text).expect("absolute");
     let files = FileSets { allow_write: vec![rule(at("/tmp/p"))], ..FileSets::default() };
     let links = BTreeMap::from([(at("/tmp/p/a/link"), Origin::builtin("protected", "x"))]);
-    let rules = rules(&Confinement { links, ..confinement(files) });
+    let stepped_out_of = BTreeMap::from([(at("/tmp/p/b/d"), Origin::builtin("protected", "x"))]);
+    let rules = rules(&Confinement { links, stepped_out_of, ..confinement(files) });
     for operation in ["file-write-unlink", "file-write-create"] {
-        for pinned in ["/tmp/p/a/link", "/tmp/p/a", "/private/tmp/p/a/link"] {
+        for pinned in ["/tmp/p/a/link", "/tmp/p/a", "/tmp/p/b/d", "/tmp/p/b", "/private/tmp/p/a/link"] {
             assert_eq!(rules.effect(operation, &at(pinned)), Effect::Deny, "{operation} {pinned}");
         }
         assert_eq!(rules.effect(operation, &at("/tmp/p/a/other")), Effect::Allow, "{operation}");

@@ -31,6 +31,10 @@ fn confinement(working_directory: &str) -> Confinement {
             AbsPath::new("/p/.bashrc").expect("absolute"),
             Origin::builtin("protected", ".bashrc"),
         )]),
+        stepped_out_of: BTreeMap::from([(
+            AbsPath::new("/p/b").expect("absolute"),
+            Origin::builtin("protected", ".zshrc"),
+        )]),
         files_disabled: false,
         network: NetworkPolicy::default(),
         working_directory: AbsPath::new(working_directory).expect("absolute"),
@@ -67,6 +71,7 @@ fn lines_of_many_programs() {
         ("mv: cannot move 'a' to '/etc/a': Read-only file system", "/etc/a"),
         ("rm: cannot remove '.git/hooks': Device or resource busy", "/p/.git/hooks"),
         ("mv: cannot move '.bashrc' to 'x': Device or resource busy", "/p/.bashrc"),
+        ("mv: cannot remove 'b': Device or resource busy", "/p/b"),
         ("tee: /etc/x: Read-only file system", "/etc/x"),
         ("tar: /etc/x: Cannot open: Read-only file system", "/etc/x"),
         ("sed: couldn't open temporary file /etc/sedab12: Read-only file system", "/etc/sedab12"),
