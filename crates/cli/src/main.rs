@@ -19,6 +19,7 @@ mod session;
 mod settings;
 mod signals;
 mod terminal;
+mod warnings;
 
 use options::{Options, Verb};
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use crate::options::RunOptions;
 use crate::policy::{InForce, in_force_to_resolve, settings_directories};
 use crate::signals::{Received, Signals};
 use crate::terminal::{Permissions, Terminal};
+use crate::warnings;
 use nix::sys::signal::SigSet;
 use palisade::{
     Command, Entry, Options, Process, Request, Sandbox, Shortage, Signal, Stream, UnsandboxedReason,
@@ -51,6 +52,7 @@ fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
         in_force_to_resolve(&options.rules).map_err(Failure::of_run)?;
     loaded.policy.fail_if_unavailable |= options.require_sandbox;
     let network = loaded.policy.network.clone();
+    warnings::tell();
     let signals = Signals::block().map_err(|error| failed("blocking signals", error.into()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed("starting the runtime", error))?;
@@ -100,9 +102,6 @@ async fn start_to_end(
     let prepared = sandbox.prepare(request).await?;
     // There is one command.
     drop(sandbox);
-    if let Some(reason) = prepared.unsandboxed_reason() {
-        say(&format!("warning: this command runs WITHOUT the sandbox: {reason}"));
-    }
     if let (Some(terminal), Some(group)) = (terminal, prepared.group()) {
         terminal.offer(group);
     }
@@ -112,11 +111,7 @@ async fn start_to_end(
     {
         terminal.offer(group);
     }
-    let at_start = process.warnings();
-    let warn = |warning: &String| say(&format!("warning: {warning}"));
-    at_start.iter().for_each(warn);
     let status = to_end(&mut process, &signals, terminal).await?;
-    process.warnings().iter().skip(at_start.len()).for_each(warn);
     Ok(End {
         status,
         unsandboxed_reason: process.unsandboxed_reason().cloned(),

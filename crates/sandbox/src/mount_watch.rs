@@ -73,7 +73,10 @@ impl Drop for MountWatch {
     fn drop(&mut self) {
         self.task.abort();
         // Waits for a look that is being taken.
-        drop(self.post.covers.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let covers = self.post.covers.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if covers.is_some() {
+            self.post.take_last_look();
+        }
     }
 }
 
@@ -90,7 +93,7 @@ async fn watch(post: Arc<Post>, table: AsyncFd<OwnedFd>) {
         tokio::select! {
             changed = table.ready(Interest::PRIORITY) => match changed {
                 Ok(mut changed) => changed.clear_ready(),
-                Err(error) => tracing::debug!("the mount table is not watched: {error}"),
+                Err(_) => tokio::time::sleep(EACH).await,
             },
             () = tokio::time::sleep(EACH) => {}
         }
@@ -122,7 +125,8 @@ impl Post {
                 }
                 false
             }
-            Err(_) if self.guard.has_ended() => true,
+            // The last look tells.
+            Err(_) if self.guard.has_ended() => false,
             Err((path, reason)) => {
                 self.guard.end();
                 self.warnings.add(format!(
@@ -131,6 +135,24 @@ impl Post {
                 ));
                 true
             }
+        }
+    }
+
+    /// Says what was lost right before the command's end.
+    #[expect(clippy::disallowed_methods, reason = "nobody tells when a name is gone")]
+    fn take_last_look(&self) {
+        let look = || self.guard.lost().unwrap_or_default();
+        let first = if self.guard.has_changed() { look() } else { return };
+        if first.is_empty() {
+            return;
+        }
+        // What is being removed loses its mount a moment before its name.
+        std::thread::sleep(PAUSE);
+        let second = look();
+        for path in first.iter().filter(|path| second.contains(path)) {
+            self.warnings.add(format!(
+                "{path} was replaced outside right before the command ended, which could get at it for a moment"
+            ));
         }
     }
 

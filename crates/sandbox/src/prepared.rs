@@ -39,6 +39,7 @@ pub(crate) struct Inside {
 
 impl Prepared {
     pub(crate) fn outside(request: Request, reason: UnsandboxedReason, policy: Arc<Policy>) -> Self {
+        tracing::warn!("this command runs WITHOUT the sandbox: {reason}");
         Prepared(Ready::Outside { reason, request: Box::new(request), policy })
     }
 

@@ -138,8 +138,6 @@ impl Sandbox {
         let mut plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary, &bridge)?;
         let substitutes = std::mem::take(&mut plan.substitutes);
         let Resolved { confinement, warnings: left_out, .. } = resolved;
-        let warnings = Warnings::default();
-        left_out.into_iter().for_each(|warning| warnings.add(warning));
         let expected = (!confinement.files_disabled).then(|| std::mem::take(&mut plan.expected));
         let (mut held, guard, listen) = match self.build(started, plan, expected).await? {
             Ok(built) => built,
@@ -149,6 +147,8 @@ impl Sandbox {
         substitutes.into_iter().try_for_each(Substitute::reveal)?;
         let shared = Arc::clone(&self.shared);
         let ignored = Ignored::of(&policy.ignore_violations, &request.command);
+        let warnings = Warnings::default();
+        left_out.into_iter().for_each(|warning| warnings.add(warning));
         let watch =
             MountWatch::begin(guard, warnings.clone()).map_err(system("watching the sandbox's mounts"))?;
         let (walls, output) = (Walls { proxy, confinement, ignored }, pipes.outer);
@@ -164,7 +164,6 @@ impl Sandbox {
         let answer = Task::start(move || probe(&probed)).map_err(&doing)?.await.map_err(&doing)?;
         match answer.cause.map(Error::from) {
             Some(Error::Unavailable(cause)) => {
-                tracing::warn!("the command runs without the sandbox, which cannot run here: {cause}");
                 Ok(Prepared::outside(request, UnsandboxedReason::Unavailable(cause), policy))
             }
             Some(error) => Err(error),

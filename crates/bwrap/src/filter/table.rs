@@ -242,7 +242,11 @@ const TIOCSTI: Value = value("TIOCSTI", 0x5412);
 /// The sandbox's first process, which is bubblewrap's.
 const FIRST: Value = value("1", 1);
 const PRIO_PROCESS: Value = value("PRIO_PROCESS", 0);
+/// Process groups, and all of a user's processes: the first one may be among them.
+const PRIO_MANY: [Value; 2] = [value("PRIO_PGRP", 1), value("PRIO_USER", 2)];
 const IOPRIO_WHO_PROCESS: Value = value("IOPRIO_WHO_PROCESS", 1);
+/// The same.
+const IOPRIO_WHO_MANY: [Value; 2] = [value("IOPRIO_WHO_PGRP", 2), value("IOPRIO_WHO_USER", 3)];
 const F_SETLEASE: Value = value("F_SETLEASE", 1024);
 const F_SETDELEG: Value = value("F_SETDELEG", 1040);
 const TIOCEXCL: Value = value("TIOCEXCL", 0x540c);
@@ -380,6 +384,10 @@ pub const TABLE: &[Row] = &[
     refuse("sched_setaffinity", 203, 122, FIRST_STARVED).on(&[clause(0, "pid", Test::Is(FIRST))]),
     refuse("setpriority", 141, 140, FIRST_STARVED)
         .on(&[clause(0, "which", Test::Is(PRIO_PROCESS)), clause(1, "who", Test::Is(FIRST))]),
+    refuse("setpriority", 141, 140, FIRST_STARVED).on(&[clause(0, "which", Test::Is(PRIO_MANY[0]))]),
+    refuse("setpriority", 141, 140, FIRST_STARVED).on(&[clause(0, "which", Test::Is(PRIO_MANY[1]))]),
+    refuse("ioprio_set", 251, 30, FIRST_STARVED).on(&[clause(0, "which", Test::Is(IOPRIO_WHO_MANY[0]))]),
+    refuse("ioprio_set", 251, 30, FIRST_STARVED).on(&[clause(0, "which", Test::Is(IOPRIO_WHO_MANY[1]))]),
     refuse("ioprio_set", 251, 30, FIRST_STARVED)
         .on(&[clause(0, "which", Test::Is(IOPRIO_WHO_PROCESS)), clause(1, "who", Test::Is(FIRST))]),
     refuse(

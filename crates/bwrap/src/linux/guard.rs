@@ -24,9 +24,10 @@ use super::sys;
 use super::verify::visible;
 use crate::mounts::{Mount, Mounts, prefixes};
 use palisade_policy::AbsPath;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Signal;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -44,6 +45,8 @@ pub struct Guard {
     init: OwnedFd,
     /// Its mount table, which stays its own when the number is another's.
     table: File,
+    /// The same once more: each tells once of a change.
+    since_start: File,
     steps: Vec<Mount>,
     /// Whether anything can be mounted from outside.
     can_attach: bool,
@@ -53,11 +56,13 @@ impl Guard {
     /// Watches over `mounts` in the sandbox of process `pid`; from now on, so that what changes while they are being
     /// looked at for the first time is not missed.
     pub(super) fn over(pid: u32, init: BorrowedFd<'_>, mounts: Mounts, can_attach: bool) -> io::Result<Self> {
-        let table = File::open(format!("/proc/{pid}/mountinfo"))?;
+        let open = || File::open(format!("/proc/{pid}/mountinfo"));
+        let (table, since_start) = (open()?, open()?);
         Ok(Guard {
             pid,
             init: init.try_clone_to_owned()?,
             table,
+            since_start,
             steps: mounts.into_detachable(),
             can_attach,
         })
@@ -66,6 +71,13 @@ impl Guard {
     /// Has something exceptional to be read (`POLLPRI`) when the mount table has changed.
     pub fn changed(&self) -> BorrowedFd<'_> {
         self.table.as_fd()
+    }
+
+    /// Whether anything was mounted or detached since this was asked last, or since the start.
+    pub fn has_changed(&self) -> bool {
+        let mut table = [PollFd::new(&self.since_start, PollFlags::PRI)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        !matches!(rustix::event::poll(&mut table, Some(&now)), Ok(0))
     }
 
     /// Where what was mounted is not mounted any more, and nothing else keeps the command from what that kept it from.
@@ -79,17 +91,23 @@ impl Guard {
         table.rewind()?;
         table.read_to_end(&mut text)?;
         let mounted = visible(&text);
-        let kinds: HashMap<&AbsPath, &Mount> = self.steps.iter().map(|step| (step.path(), step)).collect();
-        let is_lost = |at: &AbsPath, step: &Mount| {
-            let (above, is_writable) = nearest(&mounted, at);
-            let is_hidden =
-                || AbsPath::new(above).is_ok_and(|above| kinds.get(&above).is_some_and(|step| is_mask(step)));
-            above != at.as_bytes() && if is_mask(step) { !is_hidden() } else { is_writable }
+        let masks: HashSet<&[u8]> =
+            self.steps.iter().filter(|step| is_mask(step)).map(|step| step.path().as_bytes()).collect();
+        let is_lost = |step: &&Mount| {
+            let (above, is_writable) = nearest(&mounted, step.path());
+            let is_open = if is_mask(step) { !masks.contains(above) } else { is_writable };
+            let is_there = above == step.path().as_bytes();
+            !is_there && is_open && (stands(step.path()) || self.may_not_be_made(step.path()))
         };
-        let lost = kinds.iter().filter(|(at, step)| is_lost(at, step)).map(|(at, _)| (*at).clone());
-        let mut lost: Vec<_> = lost.collect();
-        lost.sort();
-        Ok(lost)
+        let lost: BTreeSet<_> = self.steps.iter().filter(is_lost).map(|step| step.path().clone()).collect();
+        Ok(lost.into_iter().collect())
+    }
+
+    /// Whether the command may not make what is missing: it, or something in it, may not be written. What may not be read
+    /// only holds what the command has put there, then.
+    fn may_not_be_made(&self, path: &AbsPath) -> bool {
+        let keeps = |step: &&Mount| !is_mask(step) && !matches!(step, Mount::Pin(_));
+        self.steps.iter().filter(keeps).any(|step| path.covers(step.path()))
     }
 
     /// Mounts again at `paths`, at each of which something stands, and makes sure that nobody can write there on.
@@ -154,6 +172,10 @@ fn again(step: &Mount) -> Result<Mount, LaunchError> {
     })
 }
 
+fn stands(path: &AbsPath) -> bool {
+    path.as_path().symlink_metadata().is_ok()
+}
+
 fn is_mask(step: &Mount) -> bool {
     matches!(step, Mount::HideFile(_) | Mount::HideDirectory(_) | Mount::SearchOnly(_))
 }
@@ -162,4 +184,27 @@ fn is_mask(step: &Mount) -> bool {
 fn nearest<'p>(mounted: &BTreeMap<Vec<u8>, bool>, at: &'p AbsPath) -> (&'p [u8], bool) {
     let found = prefixes(at).find_map(|above| Some((above, *mounted.get(above)?)));
     found.unwrap_or((b"/", true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+
+    #[test]
+    fn a_file_is_open_for_writing_as_long_as_anybody_writes_it() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let at = directory.path().join("file");
+        let path = AbsPath::try_from(at.as_path()).expect("absolute");
+        assert!(!Guard::is_open_for_writing(&path), "nothing is there");
+        let writer = File::create(&at).expect("own directory");
+        let reader = File::open(&at).expect("own file");
+        assert!(Guard::is_open_for_writing(&path));
+        drop(writer);
+        assert!(!Guard::is_open_for_writing(&path));
+        // The lease is given back: the next to write does not wait.
+        OpenOptions::new().append(true).open(&at).expect("own file");
+        drop(reader);
+        assert!(!Guard::is_open_for_writing(&AbsPath::root()), "no regular file");
+    }
 }

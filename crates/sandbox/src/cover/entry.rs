@@ -6,8 +6,8 @@ use crate::scratch::{Removed, remove_tree};
 use palisade_bwrap::linux::wait_until_unmounted;
 use palisade_policy::AbsPath;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, chmod, fstat, linkat, mknodat, open, openat, renameat, statat,
-    unlinkat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, chmod, fstat, linkat, mknodat, open, openat,
+    renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -164,13 +164,13 @@ impl Entry {
     fn set_aside(&self, path: &AbsPath) -> bool {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return true };
         let Ok(Some(directory)) = self.reach(&above) else { return self.remove_unwanted(path) };
-        let aside = [name, b".set-aside"].concat();
-        match as_owner(&directory, || renameat(&directory, name, &directory, aside.as_slice())) {
+        match as_owner(&directory, || rename_aside(&directory, name)) {
             Err(Errno::NOENT) => true,
             Err(_) => self.remove_unwanted(path),
-            Ok(()) => {
+            Ok(aside) => {
                 tracing::warn!(
-                    "{path}, which git would follow, was there after a command was killed, and has got another name"
+                    "{path}, which git would follow, was there after a command was killed, and is {} now",
+                    aside.as_bytes().escape_ascii()
                 );
                 true
             }
@@ -243,6 +243,32 @@ impl Line {
             Line::Shared => b"\0+\0".into(),
         }
     }
+}
+
+/// Gives a file another name, which no other has, and says which.
+fn rename_aside(directory: &OwnedFd, name: &[u8]) -> Result<String, Errno> {
+    let name = std::str::from_utf8(name).map_err(|_| Errno::ILSEQ)?;
+    // A command can have made the first hundred thousand, but not all.
+    let numbers = (1..100).chain((1..10).map(|_| random_number()));
+    let asides = numbers.map(|number| match number {
+        1 => format!("{name}.set-aside"),
+        _ => format!("{name}.set-aside-{number}"),
+    });
+    for aside in asides {
+        match renameat_with(directory, name, directory, aside.as_str(), RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => {}
+            // Not every file system can refuse to replace.
+            Err(Errno::INVAL) if statat(directory, aside.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok() => {}
+            Err(Errno::INVAL) => return renameat(directory, name, directory, aside.as_str()).map(|()| aside),
+            renamed => return renamed.map(|()| aside),
+        }
+    }
+    Err(Errno::EXIST)
+}
+
+fn random_number() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0)
 }
 
 /// Whether no sandbox has these covers mounted any more. Waits a moment for one that is just ending.

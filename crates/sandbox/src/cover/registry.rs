@@ -146,23 +146,24 @@ impl Registry {
 
     /// Removes an entry and its covers, unless somebody else holds it. It stays for a later start where one of them
     /// could not be removed, or is in use. The lock on it is gone afterwards. `is_own` where it was this process's until
-    /// now, all of whose commands have ended.
-    fn remove_if_unused(&self, entry: &Entry, is_own: bool) -> Result<(), CoverError> {
+    /// now, all of whose commands have ended. Whether it is gone.
+    fn remove_if_unused(&self, entry: &Entry, is_own: bool) -> Result<bool, CoverError> {
         match flock(entry, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Ok(()),
+            Err(Errno::WOULDBLOCK) => return Ok(false),
             other => other.map_err(system("locking an entry of", &self.path))?,
         }
         // Only the holder of this lock unlinks an entry: one without a name was removed before we had the
         // lock.
         let is_removed = fstat(entry).is_ok_and(|stat| stat.st_nlink == 0);
-        if !is_removed && entry.remove_covers(is_own) {
+        let is_cleared = !is_removed && entry.remove_covers(is_own);
+        if is_cleared {
             // By its path, which takes no descriptor. The registry was ours when the entry was opened, and it cannot
             // have been replaced since: it is not empty, and `/tmp` is sticky.
             unlink(self.path.as_path().join(entry.name()))
                 .map_err(system("removing an entry of", &self.path))?;
             self.remove_if_empty();
         }
-        Ok(())
+        Ok(is_removed || is_cleared)
     }
 
     fn remove_if_empty(&self) {
@@ -177,6 +178,10 @@ impl Registry {
                 std::thread::sleep(PAUSE);
             }
             let Some((entry, is_new)) = self.open_entry(directory)? else { continue };
+            if !is_new && attempt == 0 && self.remove_if_unused(&entry, false)? {
+                // It was a dead one's.
+                continue;
+            }
             if self.lock_shared(&entry)? {
                 if !is_new {
                     entry.share().map_err(|error| failed("writing to an entry of", &self.path, error))?;

@@ -219,25 +219,25 @@ fn what_stood_before_is_the_users() {
     assert!(stands(&path));
 }
 
+/// The user may have made it since. So nothing that has stood where it is to go is replaced, and it does not matter who comes
+/// next: another start anywhere, or one that wants the same in this very directory.
 #[test]
 fn what_is_unwanted_of_the_dead_is_set_aside() {
     let scene = Scene::new();
-    let (path, _) = unwanted(&scene, "commondir");
-    let aside = scene.path("project/commondir.set-aside");
-    // The user may have made it since. What stands where it is to go does not matter.
-    for content in ["../evil", "the user's"] {
+    let (path, wanted) = unwanted(&scene, "commondir");
+    fs::create_dir(scene.path("project/commondir.set-aside-2").as_path()).expect("writable");
+    let sweep = |_: &Scene| scene.process().sweep();
+    let start = |_: &Scene| drop(Covers::hold_in(&scene.process(), &wanted).expect("as good as missing"));
+    for (next, aside) in
+        [(&sweep as &dyn Fn(&Scene), "commondir.set-aside"), (&start, "commondir.set-aside-3")]
+    {
         leave_behind(&scene, &[b"\0-", path.as_bytes(), b"\0"].concat());
-        fs::write(path.as_path(), content).expect("writable");
-        scene.process().sweep();
-        assert_eq!(fs::read_to_string(aside.as_path()).expect("is there"), content);
+        fs::write(path.as_path(), aside).expect("writable");
+        next(&scene);
+        let aside_path = scene.path("project").join(aside).expect("no NUL");
+        assert_eq!(fs::read_to_string(aside_path.as_path()).expect("is there"), aside);
+        assert!(!stands(&path) && !stands(scene.process().path()));
     }
-    fs::remove_file(aside.as_path()).expect("writable");
-    fs::create_dir_all(scene.path("project/commondir.set-aside/full").as_path()).expect("writable");
-    leave_behind(&scene, &[b"\0-", path.as_bytes(), b"\0"].concat());
-    fs::write(path.as_path(), "../evil").expect("writable");
-    scene.process().sweep();
-    fs::remove_dir_all(aside.as_path()).expect("writable");
-    scene.assert_nothing_left();
 }
 
 /// What stands at the path by then is not what the command could have made.
