@@ -181,7 +181,7 @@ fn enter(work: &Work<'_>) -> Result<()> {
 /// What the host mounts from now on does not come to be in the sandbox: it would be writable there, or lie over what is
 /// hidden. What is mounted already stays when the host unmounts it.
 fn keep_apart() -> Result<()> {
-    let attributes = libc::mount_attr { propagation: u64::from(libc::MS_PRIVATE), ..UNCHANGED };
+    let attributes = libc::mount_attr { propagation: libc::MS_PRIVATE, ..UNCHANGED };
     set_all(&open(c"/")?, &attributes, true)
 }
 
