@@ -74,6 +74,7 @@ fn stand_in(project: &Project, name: &str, version: &str, message: &str) -> Path
 fn machines(project: &Project) -> Vec<Machine> {
     let mut all = vec![
         with_bubblewrap(Path::new("/dev/null"), "apt-get install bubblewrap"),
+        with_bubblewrap(Path::new("/usr/bin/true"), "is not bubblewrap"),
         machine(
             &[
                 "unshare",
@@ -178,6 +179,14 @@ fn a_required_sandbox_is_required_whatever_the_settings_say() {
     assert_eq!(run.status.code(), Some(125), "{said}");
     assert!(said.contains("cannot run here") && !said.contains("WITHOUT"), "{said}");
     assert_eq!(project.tree(), before, "{said}");
+    // What the rules say holds nobody there, and is not said without that.
+    for question in [["write", "/etc/x"], ["host", "a.test"]] {
+        let mut explain = Command::new(&Tools::here().palisade);
+        explain.arg("explain").args(question).current_dir(project.root()).env("HOME", project.home());
+        let says = |answer: Output| text(&answer.stdout).contains("commands run WITHOUT the sandbox");
+        assert!(says(without_namespaces().run(&explain)), "{question:?}");
+        assert!(!says(explain.output().expect("it starts")), "{question:?}");
+    }
     assert_eq!(project.run().options(["--require-sandbox"]).line("exit 7").status, 7);
 }
 

@@ -164,6 +164,27 @@ fn each_change_that_is_advised_changes_the_verdict() {
     assert!(advised > 18, "{advised}");
 }
 
+/// A rule that opens what is not there opens nothing: that is said as a run says it, and first of all it is to be made.
+#[test]
+fn what_opens_nothing_is_told_of_as_by_a_run() {
+    let Some(project) = Project::where_it_works() else { return };
+    let missing = project.outside().join("missing").display().to_string();
+    let palisade = |words: &[&str]| {
+        let mut command = Command::new(&Tools::here().palisade);
+        command.current_dir(project.root()).env("HOME", project.home()).env_remove("CLAUDE_CONFIG_DIR");
+        let output = command.args(words).output().expect("palisade starts");
+        (
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let (_, of_run) = palisade(&["run", "--allow-write", &missing, "true"]);
+    let (said, of_explain) = palisade(&["explain", "--allow-write", &missing, "write", &missing]);
+    assert_eq!(of_run, of_explain);
+    assert!(of_run.contains("does not exist; make it first"), "{of_run}");
+    assert!(said.contains("to change it: make it first; then add \""), "{said}");
+}
+
 #[test]
 fn nothing_is_advised_that_would_be_refused_or_change_nothing() {
     let Some(project) = Project::where_it_works() else { return };

@@ -99,6 +99,9 @@ fn the_bubblewrap_that_an_administrator_names_is_the_one_that_is_used() {
         ..Policy::default()
     };
     assert_eq!(run(&project, named(&bwrap.to_string()), "exit 3").status, 3);
+    let other = shell(&project, "true");
+    let says = "/usr/bin/true is not bubblewrap";
+    assert_refused(&project, named("/usr/bin/true"), other, "SANDBOX_UNAVAILABLE", says);
     let planted = project.write("bwrap", "").display().to_string();
     for path in ["/none/such/bwrap", &planted] {
         match Sandbox::create(Options { policy: named(path), ..Options::default() }) {

@@ -12,7 +12,7 @@ mod hosts;
 use crate::failure::{Failure, print, say};
 use crate::options::{ExplainOptions, Question};
 use crate::policy::{in_force, in_force_to_resolve};
-use palisade_policy::{AbsPath, Access, Effect, Layer, NetworkPolicy, Origin, Printable};
+use palisade_policy::{AbsPath, Access, Effect, Layer, NetworkPolicy, Origin, Policy, Printable};
 use serde_json::{Value, json};
 
 /// Exit status when a command may not.
@@ -56,12 +56,29 @@ struct Answer {
 }
 
 fn answer(options: &ExplainOptions) -> Result<Answer, Failure> {
-    let of_file = |access| files::answer(in_force_to_resolve(&options.rules)?, options, access);
-    match options.question {
-        Question::Host => hosts::answer(&in_force(&options.rules)?.loaded.policy.network, &options.about),
-        Question::Read => of_file(Access::Read),
-        Question::Write => of_file(Access::Write),
-    }
+    let in_force = match options.question {
+        Question::Host => in_force(&options.rules)?,
+        Question::Read | Question::Write => in_force_to_resolve(&options.rules)?,
+    };
+    let unconfined = unconfined(&in_force.loaded.policy);
+    let answer = match options.question {
+        Question::Host => hosts::answer(&in_force.loaded.policy.network, &options.about),
+        Question::Read => files::answer(in_force, options, Access::Read),
+        Question::Write => files::answer(in_force, options, Access::Write),
+    }?;
+    let notes: Vec<String> = unconfined.into_iter().chain(answer.note).collect();
+    Ok(Answer { note: (!notes.is_empty()).then(|| notes.join("; ")), ..answer })
+}
+
+/// Says so where commands run without the sandbox, so that no rule holds.
+fn unconfined(policy: &Policy) -> Option<String> {
+    let cause = if policy.fail_if_unavailable { None } else { palisade::probe(policy).cause };
+    cause.map(|cause| {
+        format!(
+            "commands run WITHOUT the sandbox here, since failIfUnavailable is false and it cannot run, \
+             so that this does not hold for them: {cause}"
+        )
+    })
 }
 
 impl Answer {

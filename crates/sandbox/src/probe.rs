@@ -59,10 +59,14 @@ pub fn probe(policy: &Policy) -> Probe {
         Ok(bwrap) => bwrap,
         Err(cause) => return Probe { cause: Some(cause), bubblewrap: None, bridge: None },
     };
-    let version = version_of(&bwrap);
+    let answered = version_of(&bwrap);
+    let is_bubblewrap = answered.is_some();
+    let version = answered.unwrap_or_default();
     let (cause, bridge) = match cross(policy, &bwrap, &version) {
         Ok(bridge) => (None, Some(bridge)),
-        Err(cause) => (Some(cause), None),
+        // A limit keeps any program from answering.
+        Err(cause) if is_bubblewrap || matches!(cause, Cause::Shortage { .. }) => (Some(cause), None),
+        Err(_) => (Some(not_bubblewrap(policy, bwrap.path())), None),
     };
     Probe { cause, bubblewrap: Some((bwrap.path().clone(), version)), bridge }
 }
@@ -204,14 +208,25 @@ fn run(
     ended.map_err(failed("waiting for the probe"))
 }
 
-/// What `bwrap --version` says, without the name; empty when it says nothing.
-fn version_of(bwrap: &Program) -> String {
+/// Another program stands where bubblewrap should.
+fn not_bubblewrap(policy: &Policy, path: &AbsPath) -> Cause {
+    let error = format!("{path} is not bubblewrap, whose version it does not tell (--version)");
+    match &policy.bwrap {
+        Some(rule) => Cause::NamedBubblewrap { error, by: rule.origin.to_string() },
+        None => Cause::NotBubblewrap(error),
+    }
+}
+
+/// The version that `bwrap --version` tells; `None` where it does not answer as bubblewrap does.
+fn version_of(bwrap: &Program) -> Option<String> {
     const LONGEST: u64 = 256;
     let mut command = std::process::Command::new(bwrap.path().as_path());
     command.arg("--version").env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else { return String::new() };
+    let mut child = command.spawn().ok()?;
     let mut text = String::new();
     let read = child.stdout.take().map(|said| said.take(LONGEST).read_to_string(&mut text));
     let _ = (read, child.wait());
-    text.trim().trim_start_matches("bubblewrap ").to_owned()
+    let version = text.trim().strip_prefix("bubblewrap ")?;
+    let numbers = version.split('.').take_while(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+    (numbers.count() >= 3).then(|| version.to_owned())
 }

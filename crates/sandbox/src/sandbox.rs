@@ -177,6 +177,11 @@ impl Sandbox {
     /// itself added. It can be asked what a command may read and write. Nothing is run. Fails where the policy would
     /// keep every command from starting there.
     pub fn resolve(&self, request: &Request) -> Result<Confinement, Error> {
+        self.resolve_and_warn(request).map(|(confinement, _)| confinement)
+    }
+
+    /// The same, with what a command is warned of at its start.
+    pub fn resolve_and_warn(&self, request: &Request) -> Result<(Confinement, Vec<String>), Error> {
         let policy = self.shared.policy();
         let (root, _) = request.directories()?;
         if self.shared.bubblewrap().is_ok() {
@@ -185,7 +190,7 @@ impl Sandbox {
         let (resolved, temporary) = self.resolve_for_show(&policy, request)?;
         self.refuse_unfit(&resolved.confinement, None)?;
         Plan::new(&self.shared, &policy, request, &resolved, &temporary, &self.shared.bridge())?;
-        Ok(resolved.confinement)
+        Ok((resolved.confinement, resolved.warnings))
     }
 
     /// Refuses what no command can start under, or what would let one replace what confines it.

@@ -167,7 +167,7 @@ fn option_name(list: FileList) -> &'static str {
 
 fn said(step: &Step, view: &View, policy: &Policy) -> String {
     let opens = matches!(step.added(), Some((FileList::AllowRead | FileList::AllowWrite, _)));
-    let first = if view.is_missing && opens { "make it, and " } else { "" };
+    let first = if view.is_missing && opens { "make it first; then " } else { "" };
     match (step, &policy.read_lock) {
         (Step::Add(list, path), _) => {
             let text = PathPattern::text_for(path).unwrap_or_default();

@@ -4,7 +4,7 @@
 
 use super::Answer;
 use super::change::{self, Step};
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::options::{ExplainOptions, RuleOptions};
 use crate::policy::InForce;
 use crate::profile::for_show;
@@ -52,6 +52,9 @@ pub(super) fn answer(in_force: InForce, options: &ExplainOptions, access: Access
     let asked = absolute(&in_force, &options.about)?;
     let policy = in_force.loaded.policy.clone();
     let (sandbox, request) = for_show(in_force)?;
+    for warning in sandbox.resolve_and_warn(&request)?.1 {
+        say(&format!("warning: {warning}"));
+    }
     let inquiry = Inquiry { options: &options.rules, access, asked, sandbox, request };
     let view = inquiry.view(&policy, &[])?;
     let changes = change::changes(&inquiry, &view, &policy);

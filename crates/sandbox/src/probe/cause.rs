@@ -20,7 +20,10 @@ pub enum Cause {
          install it with `apt-get install bubblewrap` or `dnf install bubblewrap`"
     )]
     UntrustedBubblewrap(String),
-    /// The one that an administrator names is not there, or cannot be trusted.
+    /// Something else is called so.
+    #[error("{0}; install bubblewrap with `apt-get install bubblewrap` or `dnf install bubblewrap`")]
+    NotBubblewrap(String),
+    /// The one that an administrator names is not there, or is another program, or cannot be trusted.
     #[error("{error}; change it where it is named, in {by}")]
     NamedBubblewrap {
         /// What is wrong with it.
