@@ -120,6 +120,20 @@ fn a_disabled_mode_is_judged_as_default() {
     }
 }
 
+/// Whatever it is that takes long; here a client that does not end its call.
+#[test]
+fn a_decision_that_takes_too_long_refuses() {
+    let project = project();
+    let mut command = palisade(&project);
+    command.args(["hook", "--deadline", "1"]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut open = child.stdin.take().expect("a pipe");
+    open.write_all(b"{").expect("it reads");
+    let output = child.wait_with_output().expect("its output can be read");
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()), "{output:?}");
+    assert!(text(&output.stderr).contains("it takes longer than 1 s"), "{output:?}");
+}
+
 fn call(project: &Project, tool: &str, input: Value) -> Value {
     json!({
         "session_id": "s", "transcript_path": "/t", "cwd": project.root(), "permission_mode": "default",

@@ -2,7 +2,8 @@
 //!
 //! What the attacker controls: the call, which a model wrote after reading what it read; the project's settings. What
 //! the client makes of our end: status 0 with an object is the decision, status 2 refuses the call, and *any other end
-//! lets the call go on*. So whatever goes wrong here, a panic included, ends with 2 and a reason on standard error.
+//! lets the call go on*. So whatever goes wrong here, a panic included, ends with 2 and a reason on standard error. A client
+//! that has waited long enough lets the call go on as well, so there is a deadline for all of it, reading the call included.
 //!
 //! Without `--sandbox` the client's own shell runs the line; an allow is given only where that is bash, whose language
 //! is read here. Where another shell may read more in a line, and rules could stop that, a person is asked, since no
@@ -29,6 +30,9 @@ use serde_json::{Map, Value, json};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 /// Exit status that has the client refuse the call.
 pub(crate) const REFUSED: u8 = 2;
@@ -42,12 +46,21 @@ const CLIENTS_SHELL: &str = "CLAUDE_CODE_SHELL";
 const STACK: usize = 64 << 20;
 
 /// Reads a call, prints the decision, and gives the exit status.
-pub(crate) fn hook(options: &HookOptions) -> u8 {
-    let answered = std::thread::scope(|scope| {
-        let judging = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || answer(options));
-        let judging = judging.map_err(|error| failed(format!("starting a thread: {error}")))?;
-        judging.join().unwrap_or_else(|_| Err(failed("internal error")))
+pub(crate) fn hook(options: HookOptions) -> u8 {
+    let limit = Duration::from_secs(options.deadline.into());
+    let (done, answered) = mpsc::channel();
+    let judging = thread::Builder::new().stack_size(STACK).spawn(move || {
+        // Nobody listens any more once it is too late.
+        let _ = done.send(answer(&options));
     });
+    let answered = match judging.map(|_| answered.recv_timeout(limit)) {
+        Ok(Ok(answered)) => answered,
+        Ok(Err(RecvTimeoutError::Timeout)) => {
+            Err(failed(format!("it takes longer than {} s", limit.as_secs())))
+        }
+        Ok(Err(RecvTimeoutError::Disconnected)) => Err(failed("internal error")),
+        Err(error) => Err(failed(format!("starting a thread: {error}"))),
+    };
     let printed = answered.and_then(|answer| {
         let Some(answer) = answer else { return Ok(()) };
         let written = writeln!(std::io::stdout(), "{answer}");

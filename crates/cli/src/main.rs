@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         Verb::Explain(options) => explain::explain(&options),
         Verb::Settings(options) => settings::settings(&options),
         Verb::Check(options) => check::check(&options),
-        Verb::Hook(options) => hook::hook(&options),
+        Verb::Hook(options) => hook::hook(options),
         Verb::Probe(options) => probe::probe(&options),
     });
     ExitCode::from(outcome.unwrap_or(when_it_panics))

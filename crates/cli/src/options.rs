@@ -77,7 +77,8 @@ program cannot be executed, 127 when there is none; 2 when there is no such opti
     #[command(after_help = "\
 The root is what --root names, else what the client names in CLAUDE_PROJECT_DIR, else the directory of the call.
 
-Exit status: 0 with a decision; 2, which refuses the call, when there can be none. Standard error then says why.")]
+Exit status: 0 with a decision; 2, which refuses the call, when there can be none, or none in time. Standard error then \
+says why. A client may let a call go on when its own patience with the hook ends, so the deadline has to come first.")]
     Hook(HookOptions),
     /// Shows the settings in force, describes their format, checks files
     Settings(SettingsOptions),
@@ -203,6 +204,9 @@ pub(crate) struct HookOptions {
     /// Has calls of Bash run in the sandbox: what is not refused is rewritten to run under `palisade run`
     #[arg(long)]
     pub(crate) sandbox: bool,
+    /// Refuses the call when there is no decision after that many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) deadline: u16,
 }
 
 #[derive(Debug, Args)]

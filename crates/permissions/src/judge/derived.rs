@@ -1,7 +1,9 @@
 //! Files that a program writes beside those that its words name, under names that it makes out of them: the copy that
 //! `sed -i.bak` keeps, what `gunzip` unpacks.
 //!
-//! For all of its questions this over-matches: each written file counts as having such a copy.
+//! For all of its questions this over-matches: each written file counts as having such a copy, by each suffix that the
+//! words may give. A line can name many of both, and each copy is a place to look at, so what is too much to look at is
+//! not known.
 
 use super::Context;
 use super::access::Touch;
@@ -16,37 +18,50 @@ const UNPACKERS: &[&str] =
 const ENDINGS: &[&[u8]] =
     &[b".gz", b"-gz", b".z", b"-z", b"_z", b".Z", b".bz2", b".bz", b".xz", b".lzma", b".zst"];
 
+/// More suffixes than these are not told apart: the program takes the last.
+const MOST_SUFFIXES: usize = 8;
+/// Of more copies than these of one program, nobody looks at each.
+const MOST_COPIES: usize = 1_000;
+
 /// What `program` writes beside `written`, the files that its words name.
 pub(super) fn derived(program: &Program, written: &[Touch], context: &Context<'_>) -> Vec<Touch> {
     let name = program.name.as_deref().unwrap_or_default();
     let suffixes = suffixes(name, program);
-    let mut found = Vec::new();
+    let unpacks = UNPACKERS.contains(&name);
+    if suffixes.is_empty() && !unpacks {
+        return Vec::new();
+    }
+    let (mut found, mut left) = (Vec::new(), MOST_COPIES);
     for touch in written.iter().filter(|touch| touch.access == Access::Write) {
         let Place::Paths(paths) = &touch.place else { continue };
+        let count = paths.len() * (suffixes.len() + usize::from(unpacks));
+        if count > left {
+            found.push(Touch::new(Access::Write, Place::Unknown, &touch.text, context));
+            break;
+        }
+        left -= count;
         let mut add = |place| found.push(Touch::new(Access::Write, place, &touch.text, context));
         for suffix in &suffixes {
             let copies = paths.iter().flat_map(|path| copies(path, suffix.as_deref(), program, context));
             copies.for_each(&mut add);
         }
-        if UNPACKERS.contains(&name) {
-            let unpacked: Vec<AbsPath> = paths.iter().flat_map(unpacked).collect();
-            if !unpacked.is_empty() {
-                add(Place::Paths(unpacked));
-            }
+        let unpacked: Vec<AbsPath> = paths.iter().filter(|_| unpacks).flat_map(unpacked).collect();
+        if !unpacked.is_empty() {
+            add(Place::Paths(unpacked));
         }
     }
     found
 }
 
 /// What the options of a program have it put behind the names of copies that it keeps; `None` for one that is not
-/// certain.
+/// certain, and instead of very many.
 fn suffixes<'p>(name: &str, program: &'p Program) -> Vec<Option<&'p str>> {
     let (letter, long) = match name {
         "sed" => ('i', "--i"),
         "cp" | "install" | "ln" | "mv" | "rsync" | "gzip" | "gunzip" | "xz" | "unxz" => ('S', "--su"),
         _ => return Vec::new(),
     };
-    let mut found = Vec::new();
+    let mut found: Vec<Option<&str>> = Vec::new();
     for (at, word) in program.words.iter().enumerate().skip(1) {
         let next = || program.words.get(at + 1).map(|next| next.value.as_deref());
         // A wildcard that finds nothing stays what it is.
@@ -60,11 +75,15 @@ fn suffixes<'p>(name: &str, program: &'p Program) -> Vec<Option<&'p str>> {
             Some(letters) => letters.split_once(letter).map(|(_, given)| given),
             None => None,
         };
-        match given {
+        let suffix = match given {
             // `sed` takes it from the same word only.
-            Some("") if letter == 'S' => found.extend(next()),
-            Some("") | None => {}
-            Some(given) => found.push(Some(given)),
+            Some("") if letter == 'S' => next(),
+            Some("") | None => None,
+            Some(given) => Some(Some(given)),
+        };
+        found.extend(suffix.filter(|suffix| !found.contains(suffix)));
+        if found.len() > MOST_SUFFIXES {
+            return vec![None];
         }
     }
     found

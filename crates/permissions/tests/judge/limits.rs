@@ -42,6 +42,12 @@ fn hostile_lines_are_judged_in_time() {
         "/b*/r? x; ".repeat(2_000),
         "a=1 ".repeat(15_000),
         "> x ".repeat(15_000),
+        format!("sed {}s/a/b/ f", "-i.x ".repeat(6_000)),
+        format!("sed {}p {}", numbered("-i."), numbered("f")),
+        format!("cp {}{}", "-S.x ".repeat(4_000), "a ".repeat(4_000)),
+        format!("mv {}{}", numbered("-S."), numbered("f")),
+        format!("rsync {}{}", "--suffix=x ".repeat(4_000), "a ".repeat(4_000)),
+        format!("gzip -S.x {}", "a.gz ".repeat(6_000)),
         "cat f | ".repeat(1_000),
         "\0".repeat(1_000),
         "\u{202e}".repeat(1_000),
@@ -58,6 +64,11 @@ fn hostile_lines_are_judged_in_time() {
         );
         assert_ne!(answer, "allow", "{:?}", line.chars().take(20).collect::<String>());
     }
+}
+
+/// Many words, each another.
+fn numbered(start: &str) -> String {
+    (0..2_500).map(|at| format!("{start}{at} ")).collect()
 }
 
 /// Lines of about `n` bytes that name long paths, or many in long directories.
