@@ -27,6 +27,7 @@
 mod access;
 mod breadth;
 mod call;
+mod copied;
 mod derived;
 mod excluded;
 mod files;

@@ -18,6 +18,7 @@ pub(crate) mod builtin;
 mod change;
 mod codes;
 mod directory;
+mod globs;
 mod launchers;
 mod options;
 mod runners;
@@ -29,6 +30,7 @@ mod walk;
 mod words;
 
 pub use directory::Directory;
+pub(crate) use globs::Globs;
 pub(crate) use special::literal;
 pub use words::Words;
 pub(crate) use words::{holes, keeps_first, open_name};
@@ -140,6 +142,8 @@ pub struct Programs {
     pub is_cut: bool,
     /// Whether the line may change `HOME`, so that nobody knows what `~` stands for in it.
     pub changes_home: bool,
+    /// What the line may have changed about what wildcards find.
+    pub(crate) globs: Globs,
 }
 
 /// Something that a line runs and that does not stand in it.

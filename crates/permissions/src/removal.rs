@@ -8,8 +8,8 @@
 //! The attacker writes the line, in any spelling, and may have made links before. What is certain about an operand is
 //! compared with the places, by its letters and as the kernel finds it: through every link but one that is removed
 //! itself. What is not certain is critical, and so are a way through `/proc` and an operand that is too long to look at.
-//! It is told where links lead and looks at no file, so it does not know links that a wildcard finds, nor that a directory
-//! holds a repository. Other ways to lose a file (`truncate`, `shred`, `dd`, `git clean`, `>`, an interpreter) are no removals here.
+//! It is told where links lead, and which the line brings before, and looks at no file, so it does not know links that a
+//! wildcard finds, nor that a directory holds a repository. Other ways to lose a file (`truncate`, `shred`, `dd`, `git clean`, `>`, an interpreter) are no removals here.
 
 mod operand;
 mod remover;
@@ -34,6 +34,17 @@ pub struct Places<'a> {
     pub folds_case: bool,
     /// Where a path leads once every link in it is followed.
     pub follow: &'a dyn Fn(&AbsPath) -> AbsPath,
+    /// Where else it may lead once the program of that index runs, by links that the line brings.
+    pub brought: &'a dyn Fn(usize, &AbsPath) -> Brought,
+}
+
+/// Where a path may lead by links that a line brings before it uses them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Brought {
+    /// By those that are known.
+    pub paths: Vec<AbsPath>,
+    /// Whether there may be one that leads anywhere.
+    pub anywhere: bool,
 }
 
 /// The removals among `programs` that are critical or outside; those that are neither are not listed.
@@ -51,6 +62,8 @@ pub fn removals(programs: &Programs, places: &Places<'_>) -> Vec<Removal> {
 
 /// Of more operands in one line than these, nobody looks at each.
 const MOST_OPERANDS: usize = 8_000;
+/// An operand that may lead to more places than these is looked at by nobody.
+const MOST_PLACES: usize = 64;
 /// An operand with more steps up than these is looked at by nobody, nor one that has more directories taken with it.
 const MOST_STEPS: usize = 32;
 
@@ -98,6 +111,8 @@ pub enum Critical {
     Directory,
     /// It names more than anybody looks at: very many operands, or a very long one.
     Long,
+    /// The operand may lead through a link that the line itself brings from where nobody knows: `mv $X a; rm a/b`.
+    Brought,
     /// The operand leads through a link of the kernel's: `/proc/self/root/usr`, `/proc/self/cwd/`, `/dev/fd/3/x`.
     Kernel,
 }
@@ -116,6 +131,7 @@ impl fmt::Display for Critical {
             Critical::Elsewhere => "another program decides what it removes",
             Critical::Directory => "it is not known in which directory it removes",
             Critical::Long => "it names more to remove than anybody looks at",
+            Critical::Brought => "it removes through a link that the line may have brought, from anywhere",
             Critical::Kernel => "it removes through a link of the kernel's, which may lead anywhere",
         })
     }
@@ -156,11 +172,13 @@ struct Judge<'a> {
     directories: Vec<Names<'a>>,
     matching: Matching,
     follow: &'a dyn Fn(&AbsPath) -> AbsPath,
+    brought: &'a dyn Fn(usize, &AbsPath) -> Brought,
 }
 
 impl<'a> Judge<'a> {
     fn new(programs: &Programs, places: &Places<'a>, roots: &'a Roots) -> Self {
-        let matching = Matching { folds_case: places.folds_case, dots: programs.list.iter().any(shows_dots) };
+        let globs = programs.globs;
+        let matching = Matching { folds_case: places.folds_case || globs.folds_case, dots: globs.dots };
         Judge {
             roots: roots.roots.iter().map(names).collect(),
             homes: roots.homes.iter().map(names).collect(),
@@ -168,6 +186,7 @@ impl<'a> Judge<'a> {
             directories: roots.directories.iter().map(names).collect(),
             matching,
             follow: places.follow,
+            brought: places.brought,
         }
     }
 
@@ -188,8 +207,8 @@ impl<'a> Judge<'a> {
             return vec![Removal { program: index, what, kind: RemovalKind::Critical(critical) }];
         }
         let kind = |word: &&Word| {
-            let above = removed.parents.then(|| self.with_parents(word, &program.directory)).flatten();
-            above.or_else(|| self.operand(word, removed.through, &program.directory))
+            let above = removed.parents.then(|| self.with_parents(word, index, &program.directory)).flatten();
+            above.or_else(|| self.operand(word, removed.through, index, &program.directory))
         };
         let removal =
             |word: &&Word| Some(Removal { program: index, what: word.raw.clone(), kind: kind(word)? });
@@ -197,7 +216,7 @@ impl<'a> Judge<'a> {
     }
 
     /// `rmdir -p a/b` removes `a` as well.
-    fn with_parents(&self, word: &Word, directory: &Directory) -> Option<RemovalKind> {
+    fn with_parents(&self, word: &Word, program: usize, directory: &Directory) -> Option<RemovalKind> {
         let mut operand = Operand::read(word)?;
         if operand.names.len() > MOST_STEPS {
             return Some(RemovalKind::Critical(Critical::Long));
@@ -205,14 +224,20 @@ impl<'a> Judge<'a> {
         while operand.names.len() > 1 {
             operand.names.pop();
             let is_empty = operand.names.iter().all(|name| *name == Name::Plain("".into()));
-            if let Some(kind) = self.judge(&operand, directory).filter(|_| !is_empty) {
+            if let Some(kind) = self.judge(&operand, program, directory).filter(|_| !is_empty) {
                 return Some(kind);
             }
         }
         None
     }
 
-    fn operand(&self, word: &Word, through: bool, directory: &Directory) -> Option<RemovalKind> {
+    fn operand(
+        &self,
+        word: &Word,
+        through: bool,
+        program: usize,
+        directory: &Directory,
+    ) -> Option<RemovalKind> {
         if word.raw.len() > AbsPath::LONGEST {
             return Some(RemovalKind::Critical(Critical::Long));
         }
@@ -223,12 +248,12 @@ impl<'a> Judge<'a> {
             Some(mut operand) => {
                 // As a slash behind a link, which has what it leads to removed.
                 operand.names.extend(through.then_some(Name::Plain("".into())));
-                self.judge(&operand, directory)
+                self.judge(&operand, program, directory)
             }
         }
     }
 
-    fn judge(&self, operand: &Operand<'_>, directory: &Directory) -> Option<RemovalKind> {
+    fn judge(&self, operand: &Operand<'_>, program: usize, directory: &Directory) -> Option<RemovalKind> {
         let top = [AbsPath::root()];
         let bases = match operand.start {
             Start::Top => &top[..],
@@ -241,16 +266,15 @@ impl<'a> Judge<'a> {
                 None => return Some(RemovalKind::Critical(Critical::Directory)),
             },
         };
-        let mut outside = None;
+        let (mut outside, mut anywhere) = (None, false);
         for base in bases {
-            let Some((real, open)) = self.led(operand, base) else {
+            let Some(led) = self.led(operand, program, base) else {
                 return Some(RemovalKind::Critical(Critical::Long));
             };
-            let real = real.components().map(|name| Name::Plain(String::from_utf8_lossy(name)));
-            let led: Vec<Name<'_>> = real.chain(open.into_iter().cloned()).collect();
+            anywhere |= led.anywhere;
             let base = names(base);
             let written = operand.below(&base.iter().map(|name| &**name).collect::<Vec<_>>());
-            for whole in [led, written] {
+            for whole in led.whole().chain([written]) {
                 let path = without_private(&whole);
                 if let Some(critical) = self.critical(path) {
                     return Some(RemovalKind::Critical(critical));
@@ -260,36 +284,54 @@ impl<'a> Judge<'a> {
                 }
             }
         }
-        outside
+        if anywhere { Some(RemovalKind::Critical(Critical::Brought)) } else { outside }
     }
 
-    /// Where the kernel finds an operand from `base`: the path up to its first wildcard, every link followed but one
-    /// that it ends in, and the names from that wildcard on. `None` where that would take long.
-    fn led<'b>(&self, operand: &'b Operand<'_>, base: &AbsPath) -> Option<(AbsPath, Vec<&'b Name<'b>>)> {
+    /// Where the kernel may find an operand from `base`. `None` where that would take long.
+    fn led<'b>(&self, operand: &'b Operand<'_>, program: usize, base: &AbsPath) -> Option<Led<'b>> {
         let is_step = |name: &&Name<'_>| matches!(name, Name::Plain(name) if name == "..");
         if operand.names.iter().filter(is_step).count() > MOST_STEPS {
             return None;
         }
-        let (mut at, mut down, mut open) = (base.clone(), String::new(), Vec::new());
-        let go = |at: &AbsPath, down: &str| at.join(down).ok().map(|path| (self.follow)(&path));
+        let mut led = Led { paths: vec![base.clone()], open: Vec::new(), anywhere: false };
+        let mut down = String::new();
         for (index, name) in operand.names.iter().enumerate() {
             let is_end = index + 1 == operand.names.len();
             match name {
                 Name::Plain(name) if name.is_empty() || name == "." => {}
                 Name::Plain(name) if name == ".." => {
-                    if open.pop().is_none() {
-                        at = go(&at, &down)?.parent().unwrap_or_else(AbsPath::root);
+                    if led.open.pop().is_none() {
+                        self.go(&mut led, &down, program)?;
+                        let above = led.paths.iter().map(|at| at.parent().unwrap_or_else(AbsPath::root));
+                        led.paths = above.collect();
                         down.clear();
                     }
                 }
-                Name::Plain(name) if open.is_empty() && !is_end => {
+                Name::Plain(name) if led.open.is_empty() && !is_end => {
                     down.push_str(name);
                     down.push('/');
                 }
-                name => open.push(name),
+                name => led.open.push(name),
             }
         }
-        Some((go(&at, &down)?, open))
+        self.go(&mut led, &down, program)?;
+        Some(led)
+    }
+
+    /// Goes down from where an operand has led so far.
+    fn go(&self, led: &mut Led<'_>, down: &str, program: usize) -> Option<()> {
+        let mut paths = Vec::new();
+        for at in &led.paths {
+            let path = at.join(down).ok()?;
+            let brought = (self.brought)(program, &path);
+            led.anywhere |= brought.anywhere;
+            paths.push((self.follow)(&path));
+            paths.extend(brought.paths);
+        }
+        paths.sort();
+        paths.dedup();
+        led.paths = paths;
+        (led.paths.len() <= MOST_PLACES).then_some(())
     }
 
     fn critical(&self, path: &[Name<'_>]) -> Option<Critical> {
@@ -354,16 +396,30 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Whether a program may have made wildcards match names that start with a dot.
-fn shows_dots(program: &Program) -> bool {
-    let names_it = |word: &Word| {
-        let text = word.value.as_deref().unwrap_or(&word.raw);
-        word.value.is_none()
-            || text.contains("dotglob")
-            || text.to_lowercase().replace('_', "").contains("globdots")
-    };
-    matches!(program.name.as_deref(), Some("shopt" | "setopt" | "set" | "bash" | "zsh"))
-        && program.words.iter().skip(1).any(names_it)
+/// Whether a wildcard may find something of that name.
+pub(crate) fn may_find(word: &Word, name: &str) -> bool {
+    let matching = Matching { folds_case: true, dots: true };
+    let operand = Operand::read(word);
+    operand.is_none_or(|operand| operand.names.last().is_none_or(|last| last.may_be(name, matching)))
+}
+
+/// Where the kernel may find an operand.
+struct Led<'a> {
+    /// Up to its first wildcard, every link followed but one that it ends in.
+    paths: Vec<AbsPath>,
+    /// The names from there on.
+    open: Vec<&'a Name<'a>>,
+    /// Whether it may be anywhere.
+    anywhere: bool,
+}
+
+impl Led<'_> {
+    fn whole(&self) -> impl Iterator<Item = Vec<Name<'_>>> {
+        self.paths.iter().map(|path| {
+            let real = path.components().map(|name| Name::Plain(String::from_utf8_lossy(name)));
+            real.chain(self.open.iter().map(|name| (*name).clone())).collect()
+        })
+    }
 }
 
 fn names(path: &AbsPath) -> Names<'_> {

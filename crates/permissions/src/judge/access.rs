@@ -352,16 +352,6 @@ fn copied(program: &Program) -> (Vec<&Word>, Vec<(&Word, Option<char>)>) {
     (operands, targets.collect())
 }
 
-/// What a copy takes.
-pub(super) fn sources(program: &Program) -> Vec<&Word> {
-    copied(program).0
-}
-
-/// Where a copy goes.
-pub(super) fn targets(program: &Program, context: &Context<'_>) -> Vec<Place> {
-    copied(program).1.into_iter().map(|target| target_place(target, program, context)).collect()
-}
-
 fn target_place((word, mark): (&Word, Option<char>), program: &Program, context: &Context<'_>) -> Place {
     let text = mark.and_then(|mark| word.value.as_deref()?.split_once(mark)).map(|(_, text)| text);
     place_of(word, text, program, context)

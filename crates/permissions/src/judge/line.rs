@@ -302,13 +302,14 @@ impl<'a> Lines<'a, '_> {
     fn removals(&self) -> Vec<crate::removal::Removal> {
         let added = self.rules.directories.iter().map(|added| &added.path);
         let directories: Vec<AbsPath> = self.context.directories.iter().chain(added).cloned().collect();
-        let follow = |path: &AbsPath| self.moved.follow(path, self.context);
+        let brought = |program: usize, path: &AbsPath| self.moved.brought(program, path, self.context);
         let places = Places {
             root: self.context.root,
             home: self.context.home,
             directories: &directories,
             folds_case: self.context.folds_case,
-            follow: &follow,
+            follow: self.context.follow,
+            brought: &brought,
         };
         removals(self.programs, &places)
     }

@@ -1,22 +1,27 @@
-//! Links that a line brings to where it uses them: `cp -a link x && touch x/y`.
+//! Links that a line brings to where it uses them: `cp -a link x && touch x/y`, `ln -s ~ x; rm -rf x/y`.
 //!
-//! Where links lead is asked before the line runs. A copy that keeps links, or a move, may put one in a place where none
-//! is yet, and what the line names below that place lies elsewhere then. So a path below what is copied or moved to is
-//! looked for in what it comes from; where that is a link, or is not known, nobody knows what the path will be.
+//! Where links lead is asked before the line runs. A copy that keeps links, a move, or a new link may put one in a place
+//! where none is yet, and what the line names below that place lies elsewhere then. So a path below what is brought is
+//! looked for in what that comes from, through several of them where one brings what another has brought. Where that is
+//! not known, nobody knows what the path will be.
 //!
 //! Programs that bring links without naming them (`tar`, `git checkout`, a script) are not seen.
 
 use super::Context;
-use super::access::{self, Touch};
-use super::place::{Place, place_of};
-use crate::program::{Operands, Program, Programs, keeps_first};
-use crate::shell::{Reading, Word};
+use super::access::Touch;
+use super::copied::{Copied, Source};
+use super::place::Place;
+use crate::program::{Programs, Role};
+use crate::removal::Brought;
+use crate::shell::Reading;
 use palisade_policy::AbsPath;
 
 /// More copies and moves than these are not told apart.
-const MOST_MOVES: usize = 16;
+const MOST_MOVES: usize = 64;
 /// In more than these nothing is looked for.
-const MOST_SOURCES: usize = 16;
+const MOST_SOURCES: usize = 64;
+/// For one path, nothing is looked for in more than these.
+const MOST_STEPS: usize = 32;
 
 /// The copies and moves of a line.
 #[derive(Debug, Default)]
@@ -29,32 +34,37 @@ pub(super) struct Moved {
 #[derive(Debug)]
 struct Move {
     program: usize,
-    targets: Vec<AbsPath>,
-    /// What goes there; `None` where that is not known.
-    sources: Option<Vec<AbsPath>>,
+    copied: Copied,
 }
 
 /// Where a path may lead once what is copied and moved is there.
 #[derive(Debug, Default)]
-pub(super) struct Led {
-    /// Links that are known.
+struct Led {
+    /// Where links that are known lead.
     paths: Vec<AbsPath>,
     /// Whether it may be anywhere else.
     is_open: bool,
+    /// How often something was looked for.
+    steps: usize,
 }
 
 impl Moved {
     pub(super) fn of(line: &str, reading: &Reading, programs: &Programs, context: &Context<'_>) -> Self {
-        let mut moves = Vec::new();
-        for (at, program) in programs.list.iter().enumerate().filter(|(_, program)| keeps_links(program)) {
+        let (mut moves, mut left) = (Vec::new(), MOST_SOURCES);
+        for (at, program) in programs.list.iter().enumerate() {
+            let Some(copied) = Copied::of(program, left, context) else { continue };
             if moves.len() == MOST_MOVES {
-                moves = vec![Move { program: usize::MAX, targets: vec![AbsPath::root()], sources: None }];
+                moves = vec![Move { program: usize::MAX, copied: Copied::anything() }];
                 break;
             }
-            let known = moves.iter().flat_map(|one: &Move| &one.sources).map(Vec::len).sum();
-            moves.push(Move::of(at, program, MOST_SOURCES.saturating_sub(known), context));
+            left = left.saturating_sub(copied.sources.len());
+            moves.push(Move { program: at, copied });
         }
-        Moved { in_any_order: !moves.is_empty() && runs_in_any_order(line, reading), moves }
+        let repeats =
+            |one: &Move| programs.outwards(one.program).skip(1).any(|outer| outer.role == Role::Other);
+        let in_any_order =
+            !moves.is_empty() && (runs_in_any_order(line, reading) || moves.iter().any(repeats));
+        Moved { in_any_order, moves }
     }
 
     /// The touch as it is once what the program may find moved has been.
@@ -64,13 +74,13 @@ impl Moved {
         } else {
             &Vec::new()
         };
-        let led: Vec<Led> = named.iter().map(|path| self.led(path, Some(program), context)).collect();
-        if led.iter().any(|led| led.is_certain().is_none()) {
+        let led: Vec<Led> = named.iter().map(|path| self.found(path, program, context)).collect();
+        if !led.iter().all(Led::is_certain) {
             touch.place = Place::Unknown;
         }
         touch.reached.extend(led.into_iter().flat_map(|led| led.paths));
         if let Place::Wildcard(paths) = &touch.place
-            && paths.iter().any(|path| self.led(path, Some(program), context).is_certain().is_none())
+            && !paths.iter().all(|path| self.found(path, program, context).is_certain())
         {
             touch.place = Place::Unknown;
         }
@@ -79,7 +89,7 @@ impl Moved {
 
     /// The place as a program finds it.
     pub(super) fn settle_place(&self, program: usize, place: Place, context: &Context<'_>) -> Place {
-        let is_certain = |path: &AbsPath| self.led(path, Some(program), context).is_certain().is_some();
+        let is_certain = |path: &AbsPath| self.found(path, program, context).is_certain();
         match &place {
             Place::Paths(paths) | Place::Wildcard(paths) | Place::Below { paths, .. } => {
                 if paths.iter().all(is_certain) { place } else { Place::Unknown }
@@ -88,116 +98,115 @@ impl Moved {
         }
     }
 
-    /// Where a path leads, by the links that are there and those that are brought.
-    pub(super) fn follow(&self, path: &AbsPath, context: &Context<'_>) -> AbsPath {
-        let brought = self.led(path, None, context).paths.pop();
-        brought.unwrap_or_else(|| (context.follow)(path))
+    /// Where else than by the links that are there a path may lead that a program removes, or something in it. What is
+    /// certain of what the program has brought itself counts too.
+    pub(super) fn brought(&self, program: usize, path: &AbsPath, context: &Context<'_>) -> Brought {
+        let led = self.found(path, program, context);
+        let own = self.led(path, |one| one.program == program, program, context);
+        Brought { paths: [led.paths, own.paths].concat(), anywhere: led.is_open }
     }
 
-    fn led(&self, path: &AbsPath, program: Option<usize>, context: &Context<'_>) -> Led {
+    fn found(&self, path: &AbsPath, program: usize, context: &Context<'_>) -> Led {
+        self.led(path, |one| one.program != program, program, context)
+    }
+
+    /// Where a path leads by the moves of which `counts` is true and that may run before or as `program`.
+    fn led(
+        &self,
+        path: &AbsPath,
+        counts: impl Fn(&Move) -> bool,
+        program: usize,
+        context: &Context<'_>,
+    ) -> Led {
+        let is_first = |one: &Move| self.in_any_order || one.program <= program || one.program == usize::MAX;
+        let may_run = |one: &&Move| counts(one) && is_first(one);
+        let moves: Vec<&Move> = self.moves.iter().filter(may_run).collect();
         let mut led = Led::default();
-        if self.moves.is_empty() {
-            return led;
-        }
-        let counts = |other: &&Move| match program {
-            Some(at) => {
-                other.program != at
-                    && (self.in_any_order || other.program < at || other.program == usize::MAX)
-            }
-            None => true,
-        };
-        let real = (context.follow)(path);
-        for path in [path, &real].into_iter().take(if real == *path { 1 } else { 2 }) {
-            for one in self.moves.iter().filter(counts) {
-                for below in one.targets.iter().filter_map(|target| below(target, path)) {
-                    self.add(one, below, context, &mut led);
-                }
-            }
+        if !moves.is_empty() {
+            led.look(path, &moves, context);
         }
         led
-    }
-
-    /// Adds where `below`, a path in what `one` puts somewhere, leads now.
-    fn add(&self, one: &Move, below: &[u8], context: &Context<'_>, led: &mut Led) {
-        let Some(sources) = &one.sources else {
-            led.is_open = true;
-            return;
-        };
-        for source in sources {
-            let is_own = |name: &&[u8]| source.file_name() == Some(name);
-            let first = below.split(|&byte| byte == b'/').next().filter(is_own);
-            let within = first.map(|name| below[name.len()..].strip_prefix(b"/").unwrap_or_default());
-            for rest in [Some(below), within].into_iter().flatten() {
-                let Ok(origin) = source.join(rest) else { continue };
-                let is_moved = |other: &Move| {
-                    other.program != one.program && other.targets.iter().any(|target| target.covers(&origin))
-                };
-                led.is_open |= origin.is_too_long() || self.moves.iter().any(is_moved);
-                led.paths.extend(link(source, &origin, context));
-            }
-        }
     }
 }
 
 impl Led {
-    /// `None` where links are brought, or may be.
-    fn is_certain(&self) -> Option<()> {
-        (!self.is_open && self.paths.is_empty()).then_some(())
+    /// Whether no link is brought, nor may be.
+    fn is_certain(&self) -> bool {
+        !self.is_open && self.paths.is_empty()
     }
-}
 
-impl Move {
-    fn of(at: usize, program: &Program, most_sources: usize, context: &Context<'_>) -> Self {
-        let mut targets = Vec::new();
-        for place in access::targets(program, context) {
-            match place {
-                Place::Paths(paths) => {
-                    targets.extend(paths.iter().map(context.follow));
-                    targets.extend(paths);
+    /// Looks for `path` in what `moves` bring.
+    fn look(&mut self, path: &AbsPath, moves: &[&Move], context: &Context<'_>) {
+        let real = (context.follow)(path);
+        for path in [path, &real].into_iter().take(if real == *path { 1 } else { 2 }) {
+            for (at, one) in moves.iter().enumerate() {
+                for target in &one.copied.targets {
+                    if let Some(below) = below(target, path) {
+                        self.look_in((at, moves), target, below, context);
+                    }
                 }
-                _ => targets.push(AbsPath::root()),
             }
         }
-        targets.sort();
-        targets.dedup();
-        Move { program: at, targets, sources: sources(program, most_sources, context) }
     }
-}
 
-/// What a copy or move takes, as far as that is certain.
-fn sources(program: &Program, most: usize, context: &Context<'_>) -> Option<Vec<AbsPath>> {
-    // A new link leads wherever its text says from where it lies.
-    if program.name.as_deref() == Some("ln") || program.operands == Operands::More {
-        return None;
-    }
-    let words = access::sources(program);
-    if words.len() > most {
-        return None;
-    }
-    let mut sources = Vec::new();
-    for word in words {
-        match place_of(word, None, program, context) {
-            Place::Paths(paths) => sources.extend(paths),
-            _ => return None,
+    /// Looks for `below`, a path in a target of one of the moves.
+    fn look_in(
+        &mut self,
+        (at, moves): (usize, &[&Move]),
+        target: &AbsPath,
+        below: &[u8],
+        context: &Context<'_>,
+    ) {
+        let copied = &moves[at].copied;
+        self.is_open |= copied.is_open && !(copied.is_within && below.is_empty());
+        let parent = target.parent().unwrap_or_else(AbsPath::root);
+        for source in &copied.sources {
+            let is_contents = matches!(source, Source::Itself { is_contents: true, .. });
+            if !copied.is_within || is_contents {
+                self.look_behind(source, &parent, below, (at, moves), context);
+            }
+            let end = below.iter().position(|&byte| byte == b'/').unwrap_or(below.len());
+            if end > 0 && source.may_be_called(&below[..end]) {
+                let within = below[end..].strip_prefix(b"/").unwrap_or_default();
+                self.look_behind(source, target, within, (at, moves), context);
+            }
         }
     }
-    (sources.len() <= most).then_some(sources)
-}
 
-/// Whether a program copies or moves in a way that keeps links, or makes one.
-fn keeps_links(program: &Program) -> bool {
-    let keeps = |word: &Word| match word.value.as_deref() {
-        // A wildcard that may turn out to be an option.
-        None => !keeps_first(word),
-        Some(long) if long.starts_with("--") => {
-            ["--a", "--n", "--p", "--r"].iter().any(|start| long.starts_with(start))
+    /// Looks for `rest` behind what one of the moves brought into `directory`, and there for what others brought.
+    fn look_behind(
+        &mut self,
+        source: &Source,
+        directory: &AbsPath,
+        rest: &[u8],
+        (at, moves): (usize, &[&Move]),
+        context: &Context<'_>,
+    ) {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            self.is_open = true;
+            return;
         }
-        Some(value) => value.starts_with('-') && value.contains(['r', 'R', 'a', 'd', 'P']),
-    };
-    match program.name.as_deref() {
-        Some("mv" | "ln" | "rsync") => true,
-        Some("cp") => program.words.iter().skip(1).any(keeps),
-        _ => false,
+        let origins = match source {
+            Source::Found(_) => None,
+            Source::Itself { path, .. } => path.join(rest).ok().map(|origin| {
+                self.paths.extend(link(path, &origin, context));
+                vec![origin]
+            }),
+            Source::Link(text) => Source::led(text, directory, context).map(|paths| {
+                let led: Vec<AbsPath> = paths.iter().filter_map(|path| path.join(rest).ok()).collect();
+                self.paths.extend(led.iter().filter(|path| !path.is_too_long()).map(context.follow));
+                led
+            }),
+        };
+        self.is_open |= origins.is_none();
+        let others = [&moves[..at], &moves[at + 1..]].concat();
+        for origin in origins.into_iter().flatten() {
+            match origin.is_too_long() {
+                true => self.is_open = true,
+                false => self.look(&origin, &others, context),
+            }
+        }
     }
 }
 

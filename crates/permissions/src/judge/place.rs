@@ -89,7 +89,7 @@ fn from_directories(text: &str, directory: &Directory, context: &Context<'_>) ->
 
 /// The path `text` from `start`: by its letters, and where it goes up, also as the kernel goes up from where
 /// links lead.
-fn resolve(start: &AbsPath, text: &str, context: &Context<'_>) -> Option<Vec<AbsPath>> {
+pub(super) fn resolve(start: &AbsPath, text: &str, context: &Context<'_>) -> Option<Vec<AbsPath>> {
     /// More steps up than these are looked at by nobody.
     const MOST_STEPS_UP: usize = 64;
     let join = |from: &AbsPath, text: &str| from.join(text).ok().filter(|path| !path.is_too_long());

@@ -6,8 +6,8 @@ use super::behind::{self, Code, Enters, Inner, Language, What};
 use super::change::Ground;
 use super::words::base_name;
 use super::{
-    Directory, Operands, Program, Programs, Reach, Reason, Role, Start, Uncertain, Words, launchers, special,
-    track,
+    Directory, Globs, Operands, Program, Programs, Reach, Reason, Role, Start, Uncertain, Words, launchers,
+    special, track,
 };
 use crate::shell::RedirectionOperator::{self, Duplicate};
 use crate::shell::{self, Assignment, Command, Line, Place, Redirection, Shell, Word, WordFlags};
@@ -94,6 +94,7 @@ impl<'a> Walk<'a> {
     ) {
         let ground = Arc::new(ground.after(line));
         self.found.changes_home |= ground.home.is_none() && self.start.home.is_some();
+        self.found.globs = self.found.globs.or(Globs::of_line(text, line));
         self.functions.extend(line.functions.iter().cloned());
         let directories = track::directories(text, line, directory, &ground);
         let mut fed = 0;
@@ -154,6 +155,7 @@ impl<'a> Walk<'a> {
             redirections: context.redirections.clone(),
             words: words.clone(),
         });
+        self.found.globs = self.found.globs.or(Globs::of_program(&self.found.list[index]));
         self.variables(index, &context);
         let Some(first) = words.first() else { return };
         if first.value.as_deref().is_some_and(|value| self.functions.contains(value)) {

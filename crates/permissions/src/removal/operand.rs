@@ -1,6 +1,7 @@
 //! What an operand of a removal may name: names and patterns, slash by slash.
 //!
-//! A pattern is read a little wider than the shell reads it: a set `[…]` stands for any one character.
+//! A pattern is read a little wider than the shell reads it: a set `[…]` stands for any one character, and one whose end
+//! shells may see in another place for whatever stands there, with all that follows it in the name.
 
 use crate::shell::Word;
 use std::borrow::Cow;
@@ -170,13 +171,11 @@ fn read_names(raw: &str) -> Vec<Name<'static>> {
             }
             '*' => parts.push(Part::Run),
             '?' => parts.push(Part::One),
-            '[' => match end_of_set(rest) {
-                Some(end) => {
-                    rest = &rest[end..];
-                    parts.push(Part::One);
-                }
-                None => parts.push(Part::Literal('[')),
-            },
+            '[' => {
+                let (part, behind) = read_set(rest);
+                parts.push(part);
+                rest = behind;
+            }
             c => parts.push(Part::Literal(c)),
         }
     }
@@ -208,12 +207,30 @@ fn read_quoted<'a>(
     rest.as_str()
 }
 
-/// Where a set ends whose `[` stands before `text`; `None` when it is no set. A slash is never part of one.
-fn end_of_set(text: &str) -> Option<usize> {
-    let skipped = text.len() - text.trim_start_matches(['!', '^']).len();
-    let first = skipped + usize::from(text[skipped..].starts_with(']'));
-    let end = first + text[first..].find(']')?;
-    (!text[..end].contains('/')).then_some(end + 1)
+/// What a `[` before `text` stands for, and what follows it. A set may hold classes, which have a `]` of their own, but
+/// never a slash.
+fn read_set(text: &str) -> (Part, &str) {
+    let name = &text[..text.find('/').unwrap_or(text.len())];
+    let mut rest = name.strip_prefix(['!', '^']).unwrap_or(name);
+    rest = rest.strip_prefix(']').unwrap_or(rest);
+    while let Some(at) = rest.find([']', '[', '\\', '\'', '"']) {
+        let (found, behind) = (rest.as_bytes()[at], &rest[at + 1..]);
+        rest = match (found, behind.chars().next()) {
+            (b']', _) => return (Part::One, &text[name.len() - behind.len()..]),
+            (b'[', Some(mark @ (':' | '=' | '.'))) => {
+                let Some(end) = behind[1..].find(&format!("{mark}]")) else { return open(text, name) };
+                &behind[1 + end + 2..]
+            }
+            (b'[', _) => behind,
+            _ => return open(text, name),
+        };
+    }
+    (Part::Literal('['), text)
+}
+
+/// What stands for the rest of a name that is not read further.
+fn open<'a>(text: &'a str, name: &str) -> (Part, &'a str) {
+    (Part::Run, &text[name.len()..])
 }
 
 fn name(parts: Vec<Part>) -> Name<'static> {
@@ -253,6 +270,18 @@ mod tests {
         check("a/.g*", ".git", true);
         check("[*", "[a", true);
         check("[]a]*", "b", true);
+        for class in
+            ["[[:alpha:]]", "[![:space:]]", "[a[:digit:]-]", "[[=i=]]", "[[.i.]]", "[!!]", "[]x]", r"[\]x]"]
+        {
+            check(&format!("{class}*"), "proj", true);
+            check(&format!("*{class}"), "proj", true);
+            check(&format!(".g{class}t"), ".git", true);
+            check(&format!("{class}it"), ".git", false);
+        }
+        check("[[:alpha]*", "proj", true);
+        check("['a]'b]*", "proj", true);
+        check("[[:alpha:]*", "proj", false);
+        check("x[[:alpha:]]*", "proj", false);
         check("a*b*c", "aXbYc", true);
         check("a*b*c", "aXbY", false);
     }

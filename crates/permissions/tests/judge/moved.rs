@@ -60,8 +60,19 @@ fn a_copy_that_a_program_keeps_is_written_too() {
     all(&ruled, &[&lines[..], &others].concat(), "asks");
     all(
         &ruled.deny(&["Edit(src/a.rs.bak)"]),
-        &["sed -i.bak p src/a.rs", "cp --suffix .bak b src/a.rs"],
+        &[
+            "sed -i.bak p src/a.rs",
+            "cp --suffix .bak b src/a.rs",
+            "sed -i.x -i.bak p src/a.rs",
+            "sed -i.bak p src/a.rs -- -i.x",
+        ],
         "deny",
+    );
+    let many: String = (0..20).map(|at| format!("-i.{at} ")).collect();
+    all(
+        &edits,
+        &[&format!("sed {many} -ijson s/a/b/ .mcp."), &format!("sed -ijson s/a/b/ .mcp. {many}")],
+        "asks",
     );
     all(&edits, &["sed -i s/a/b/ x.rs", "sed -i.bak s/a/b/ src/x.rs", "sed -i -e s/a/b/ npm"], "allow");
 }
@@ -126,17 +137,115 @@ fn what_is_behind_a_moved_link_is_what_counts() {
         );
         all(
             &session,
-            &["mv evil lib; rm -rf lib", "cp -r a b && rm -rf b/tmp", "mv *.txt docs && rm -rf docs/x"],
+            &["mv evil lib; rm -rf lib", "cp -r a b && rm -rf b/tmp", "mv *.txt docs/ && rm -rf docs/x/y"],
             "allow",
         );
     }
 }
 
+/// A link that the line makes is one like any other, however it is made and through however many hands it goes.
+#[test]
+fn removals_see_the_links_that_a_line_brings() {
+    let critical = [
+        "ln -s ~ h; rm -rf h/*",
+        "ln -s ~ h && cd h && rm -rf *",
+        "ln -s . x; rm -rf x/*",
+        "ln -s .. x; rm -rf x/proj",
+        "cd sub; ln -s ../.. x; rm -rf x/proj",
+        "ln -s ../../.git sub/x; rm -rf sub/x/../.git/HEAD",
+        "ln -s / h; rm -rf h/etc",
+        "ln -s / h; ln -s h/home k; rm -rf k/u",
+        "ln -s .git x; rm -rf x/HEAD",
+        "ln -s .git x; mv x/HEAD y",
+        "ln -s .git x; find x/ -delete",
+        "ln -s .git x; rmdir x/refs",
+        "ln -s .git x; rsync -a --delete e/ x/",
+        "ln -s .git x; rsync -a --delete e/ x",
+        "ln -s ../.git sub; rm -rf sub/.git/HEAD",
+        "ln -st sub ../.git; rm -rf sub/.git/HEAD",
+        "ln -s -- .git x; rm -rf x/HEAD",
+        "ln --symbolic .git x; rm -rf x/HEAD",
+        "ln -rs .git sub/x; rm -rf sub/x/HEAD",
+        "ln -sfn .git x; rm -rf x/HEAD",
+        "gln -s .git x; grm -rf x/HEAD",
+        "busybox ln -s .git x; rm -rf x/HEAD",
+        "cd sub && ln -s ~ && cd .. && rm -rf sub/u/*",
+        "ln -s $X h; rm -rf h/x",
+        "ln -s \"$PWD/.git\" h; rm -rf h/x",
+        "ln -s .gi? h; rm -rf h/x",
+        "ln gl z; rm z/HEAD",
+        "link gl z; rm z/HEAD",
+        "mv gl a && mv a b && rm -rf b/HEAD",
+        "mv gl a; cp -a a b; rm -rf b/HEAD",
+        "mv gl a; ln -s a b; rm -rf b/HEAD",
+        "ln -s a b; mv gl a; rm -rf b/HEAD",
+        "cp -a g* z; rm -rf z/HEAD",
+        "mv g[l] z; rm z/HEAD",
+        "mv g[l] sub/; rm sub/gl/HEAD",
+        "cp -at sub gl; rm -rf sub/gl/HEAD",
+        "cp -a --target-directory=sub gl; rm -rf sub/gl/HEAD",
+        "cp -a --target sub gl; rm -rf sub/gl/HEAD",
+        "mv -tsub gl; rm -rf sub/gl/HEAD",
+        "mv gl x sub; rm -rf sub/gl/HEAD",
+        "mv $X gl sub; rm -rf sub/HEAD",
+        "mv -T gl sub/; rm -rf sub/HEAD",
+        "mv gl sub/gl/HEAD sub",
+        "cp --parents -a evil/g sub; rm -rf sub/evil/g/HEAD",
+        "cp -sr $PWD/.git z; rm -rf z/HEAD",
+        "cp -s gl z; rm z/HEAD",
+        "cp -l gl z; rm z/HEAD",
+        "git mv gl z; rm z/HEAD",
+        "git mv -f gl z && rm -rf z/HEAD",
+        "sudo mount --bind .git z; rm -rf z/HEAD",
+        "mount --bind ~ z/; rm -rf z/*",
+        "for i in 1 2; do rm -rf h/*; ln -s ~ h; done",
+        "find . -exec sh -c 'rm -rf h/*; ln -s ~ h' \\;",
+        "rm -rf h/* & ln -s ~ h",
+        "f() { ln -s ~ h; }; f; rm -rf h/*",
+        "sh -c 'ln -s ~ h'; rm -rf h/*",
+    ];
+    let quiet = [
+        "ln -s ../lib x && make",
+        "ln -s ../lib x; rm -rf x build",
+        "ln -sfn releases/2 current && rm -rf current/tmp releases/1",
+        "ln -s $X y && rm -rf y build/x",
+        "rm -rf dist/x && ln -s $X dist",
+        "rm -rf h/x; ln -s ~ h",
+        "cp -a src dst && rm -rf dst/tmp",
+        "cp -r tmpl build && mv build out && rm -rf out/tmp out",
+        "mv a b c docs && rm -rf docs/x",
+        "cp -a $X b c docs && rm -rf docs/x",
+        "mv *.txt docs/ && rm -rf docs/x",
+        "cp -r src/. dst && rm -rf dst/*.o",
+        "cp -r $X dst && rm -rf build/tmp",
+        "cp ./$X dst && rm -rf dst/tmp",
+        "rsync -a src/ dst/ && rm -rf dst/cache",
+        "mv gl x && rm x",
+        "cp -a evil lib; rm -rf lib/g lib/evil",
+        "git mv a b && rm -rf b/x",
+        "mv build/x . && rm -rf build/y",
+        "mount | grep x; rm -rf build/x",
+        "cp a b;".repeat(100).leak(),
+    ];
+    let bypass = Session::new().mode(Mode::BypassPermissions);
+    for session in [Session { sandboxed: true, ..bypass.clone() }, bypass, Session::sandboxed()] {
+        all(&session, &critical, "ask a person");
+        all(&session, &quiet, "allow");
+    }
+    let ruled = Session::new().allow(&["Bash(rm *)", "Bash(ln *)"]);
+    all(
+        &ruled,
+        &["ln -s .. h; rm -rf h/q", "ln -s /srv h; rm -rf h/x", "ln -s ~ h; rm -rf h/x"],
+        "ask a person",
+    );
+    all(&ruled, &["ln -s src h; rm -rf h/q", "ln -s ../x h; rm -rf h"], "allow");
+}
+
 #[test]
 fn many_moves_are_not_told_apart() {
     let edits = Session::new().mode(Mode::AcceptEdits);
-    let line = format!("{}touch y", "mv a b;".repeat(40));
+    let line = format!("{}touch y", "mv a b;".repeat(80));
     all(&edits, &[&line], "asks");
-    let line = format!("mv {} d; touch d/y", "a ".repeat(40));
+    let line = format!("mv {} d; touch d/y", "a ".repeat(80));
     all(&edits, &[&line], "asks");
 }

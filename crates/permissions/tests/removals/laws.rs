@@ -173,11 +173,13 @@ proptest! {
 
     /// Whatever names the root once the shell has expanded it is found, by any pattern made from its path.
     #[test]
-    fn a_pattern_that_matches_the_root_is_critical(mask in proptest::collection::vec(0..4u8, 5)) {
+    fn a_pattern_that_matches_the_root_is_critical(mask in proptest::collection::vec(0..6u8, 5)) {
         let hidden = |c: char, how: u8| match how {
             0 => c.to_string(),
             1 => "?".to_owned(),
             2 => format!("[{c}x]"),
+            3 => format!("[[:digit:]{c}]"),
+            4 => "[![:punct:]]".to_owned(),
             _ => format!("{c}*"),
         };
         let name: Vec<_> = "wproj".chars().zip(mask).map(|(c, how)| hidden(c, how)).collect();

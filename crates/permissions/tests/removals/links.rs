@@ -85,6 +85,7 @@ fn a_place_is_known_by_all_its_names() {
         directories: &[path("/w/proj/out")],
         folds_case: false,
         follow: &follow,
+        brought: &|_, _| super::Brought::default(),
     };
     for (line, expected) in [
         ("rm -rf /w/proj/src", "Root"),

@@ -6,7 +6,7 @@ mod links;
 mod table;
 
 use palisade_permissions::program::{Programs, Start, programs};
-use palisade_permissions::removal::{Places, RemovalKind, removals};
+use palisade_permissions::removal::{Brought, Places, RemovalKind, removals};
 use palisade_permissions::shell::{Shell, read};
 use palisade_policy::AbsPath;
 
@@ -42,8 +42,14 @@ fn found(line: &str, directory: &str, folds_case: bool) -> Vec<String> {
     let (root, home, directory) = (path("/w/proj"), path("/home/u"), path(directory));
     let start = Start { shell: Shell::Bash, directory: Some(&directory), home: Some(&home), folds_case };
     let directories = [path("/x/y/add")];
-    let places =
-        Places { root: &root, home: Some(&home), directories: &directories, folds_case, follow: &follow };
+    let places = Places {
+        root: &root,
+        home: Some(&home),
+        directories: &directories,
+        folds_case,
+        follow: &follow,
+        brought: &|_, _| Brought::default(),
+    };
     let programs = programs(line, &read(line, Shell::Bash), &start);
     shown(&programs, &places)
 }

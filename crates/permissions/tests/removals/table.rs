@@ -274,7 +274,67 @@ fn a_git_directory() {
     check_folded("RM -rf .Git/hooks", &["Git"]);
     check_folded("rm -rf .G*", &["Git"]);
     check_folded("rm -rf /W/Proj", &["Root"]);
-    check("shopt -s dotglob; rm -rf build/*", &["Git"]);
+}
+
+/// A set of characters is a wildcard whatever stands in it.
+#[test]
+fn sets_hide_nothing() {
+    for set in ["[a-z]", "[[:alpha:]]", "[[:graph:]]", "[![:space:]]", "[^[:digit:]x]", "[!!]", "[[=p=]p]"] {
+        for line in ["rm -rf @*", "rm -rf ./@*", "rm -rf *@", "mv @* x", "cd sub && rm -rf ../?*@"] {
+            check(&line.replace('@', set), &["Everything"]);
+        }
+        check(&format!("rm -rf .g{set}t"), &["Git"]);
+        check(&format!("rm -rf .git/{set}"), &["Git"]);
+        check(&format!("rm -rf ~/../{set}*"), &["Home"]);
+        check(&format!("rm -rf /w/{set}*"), &["Root"]);
+        check(&format!("rm -rf src/{set}* *{set}.o x{set}*"), &[]);
+    }
+    check("rm -rf .g[[.i.]]t .g[[=i=]]t", &["Git", "Git"]);
+    check("rm -f [ab].c x[[:digit:]]", &[]);
+}
+
+/// What a line has wildcards find holds for all of it.
+#[test]
+fn what_wildcards_find_can_be_changed() {
+    for change in [
+        "shopt -s dotglob",
+        "setopt glob_dots",
+        "GLOBIGNORE=x",
+        "declare -g GLOBIGNORE=x",
+        "declare GLOB'IGNORE'=x",
+        r"declare $'\x47LOBIGNORE=x'",
+        "declare GLOBIGN{ORE,}=x",
+        "declare $N=x",
+        "declare -n r=$N",
+        "export \"$N\"",
+        "read GLOBIGNORE <<< x",
+        "read -r \"$N\"",
+        "printf -v GLOBIGNORE x",
+        "for GLOBIGNORE in x; do :; done",
+        ": ${GLOBIGNORE:=x}",
+        "((GLOBIGNORE=1))",
+        "let GLOBIGNORE=1",
+        "mapfile -t GLOBIGNORE <<< x",
+    ] {
+        check(&format!("{change}; rm -rf *t"), &["Git"]);
+        check(&format!("{change}; rm -rf build/*"), &["Git"]);
+        check(&format!("{change}; rm -rf build/*.o"), &[]);
+    }
+    for line in [
+        "env BASHOPTS=dotglob bash -c 'rm -rf *t'",
+        "BASHOPTS=dotglob bash -c 'rm -rf *t'",
+        "bash -O dotglob -c 'rm -rf *t'",
+        "bash -c 'GLOBIGNORE=x; rm -rf *t'",
+        "shopt -s nocaseglob; rm -rf .GIT*",
+        "shopt -s nocaseglob && rm -rf .GI[T]",
+        "unsetopt case_glob; rm -rf .G?T",
+        "bash -O nocaseglob -c 'rm -rf .GI?'",
+        "env BASHOPTS=nocaseglob bash -c 'rm -rf .GI?'",
+    ] {
+        check(line, &["Git"]);
+    }
+    check("export A=$B PATH=$PATH:x; rm -rf *t", &[]);
+    check("shopt -s nullglob; rm -rf *t .GIT*", &[]);
 }
 
 #[test]
@@ -450,6 +510,7 @@ fn both_spellings_of_a_path_on_macos() {
             directories: &[],
             folds_case: true,
             follow: &super::AbsPath::clone,
+            brought: &|_, _| super::Brought::default(),
         };
         let start =
             super::Start { shell: super::Shell::Bash, directory: Some(&root), home: None, folds_case: true };
