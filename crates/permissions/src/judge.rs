@@ -26,6 +26,7 @@
 
 mod access;
 mod breadth;
+mod by_git;
 mod call;
 mod copied;
 mod derived;

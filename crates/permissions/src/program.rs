@@ -26,12 +26,14 @@ mod special;
 mod split_string;
 mod table;
 mod track;
+mod valued;
 mod walk;
 mod words;
 
 pub use directory::Directory;
 pub(crate) use globs::Globs;
 pub(crate) use special::literal;
+pub(crate) use valued::{Value, Valued};
 pub use words::Words;
 pub(crate) use words::{holes, keeps_first, open_name};
 

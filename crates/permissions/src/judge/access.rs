@@ -6,10 +6,11 @@
 //! seen; that is what the sandbox is for.
 
 use super::Context;
+use super::by_git::touched_by_git;
 use super::derived::derived;
 use super::opened::opened;
-use super::place::{Place, is_home_spelled, place_of};
-use crate::program::{Operands, Program, keeps_first};
+use super::place::{Place, anywhere, is_home_spelled, place_of};
+use crate::program::{Operands, Program, Value, Valued, keeps_first};
 use crate::read_only;
 use crate::shell::Word;
 use palisade_policy::{AbsPath, Access};
@@ -45,29 +46,36 @@ const READERS: &[&str] = &[
     "ack",
     "ag",
     "awk",
+    "b2sum",
     "base32",
     "base64",
+    "basenc",
     "bat",
     "batcat",
     "bsdtar",
     "bunzip2",
     "bzcat",
+    "bzgrep",
     "bzip2",
     "cat",
     "cd",
     "cksum",
+    "colordiff",
     "cmp",
     "code",
     "column",
     "comm",
     "cp",
+    "cpp",
     "csplit",
     "curl",
     "cut",
     "dd",
     "diff",
     "diff3",
+    "dir",
     "du",
+    "dos2unix",
     "ed",
     "egrep",
     "emacs",
@@ -93,23 +101,31 @@ const READERS: &[&str] = &[
     "join",
     "jq",
     "less",
+    "link",
     "ln",
     "look",
+    "lz4cat",
+    "lzcat",
     "ls",
+    "m4",
     "mapfile",
     "mawk",
     "md5sum",
     "more",
+    "most",
     "mv",
     "nano",
     "nawk",
     "nl",
+    "nm",
+    "objdump",
     "od",
     "openssl",
     "paste",
     "pr",
     "ptx",
     "readarray",
+    "readelf",
     "rev",
     "rg",
     "ripgrep",
@@ -139,19 +155,27 @@ const READERS: &[&str] = &[
     "unexpand",
     "uniq",
     "unxz",
+    "vdir",
     "vi",
     "view",
     "vim",
+    "vimdiff",
     "wc",
     "wget",
     "xxd",
+    "xmllint",
     "xz",
+    "xzgrep",
     "xzcat",
     "yq",
     "zcat",
+    "zdiff",
+    "zegrep",
+    "zfgrep",
     "zgrep",
     "zip",
     "zless",
+    "zmore",
     "zstd",
     "zstdcat",
 ];
@@ -164,33 +188,7 @@ const WRITERS: &[&str] = &[
 ];
 
 /// Programs that write into their last operand, or what an option names.
-const COPIERS: &[&str] = &["cp", "install", "ln", "mv", "rsync", "scp"];
-
-/// Options of other programs whose value is a file that they write.
-const OUTPUTS: &[(&str, &[&str])] = &[
-    ("base64", &["-o", "--output"]),
-    ("bsdtar", &["-f", "-cf", "-czf", "-C", "cf", "czf"]),
-    ("curl", &["-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header", "--output-dir"]),
-    ("dd", &["of"]),
-    ("c++", &["-o"]),
-    ("cc", &["-o"]),
-    ("clang", &["-o"]),
-    ("clang++", &["-o"]),
-    ("find", &["-fprint", "-fprint0", "-fprintf", "-fls"]),
-    ("g++", &["-o"]),
-    ("gcc", &["-o"]),
-    ("git", &["--output", "-o"]),
-    ("go", &["-o"]),
-    ("iconv", &["-o", "--output"]),
-    ("javac", &["-d"]),
-    ("ld", &["-o"]),
-    ("rustc", &["-o", "--out-dir"]),
-    ("shuf", &["-o", "--output"]),
-    ("sort", &["-o", "--output"]),
-    ("tar", &["-f", "-cf", "-czf", "-C", "cf", "czf", "--file", "--directory"]),
-    ("tree", &["-o"]),
-    ("wget", &["-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file"]),
-];
+const COPIERS: &[&str] = &["cp", "install", "link", "ln", "mv", "rsync", "scp"];
 
 /// Every file that `program` touches, as far as its words say; of those that it reads only where `reads` asks for them.
 pub(super) fn touches(program: &Program, reads: bool, context: &Context<'_>) -> Vec<Touch> {
@@ -211,16 +209,10 @@ pub(super) fn touches(program: &Program, reads: bool, context: &Context<'_>) -> 
         add_trees(hidden, program, context, &mut found);
     }
     if name == "git" {
-        add_changed_by_git(program, context, &mut found);
-        if reads {
-            add_shown_by_git(program, context, &mut found);
-        }
+        found.extend(touched_by_git(program, reads, context));
     }
     if listed(COPIERS) {
         found.extend(destinations(program, context));
-    }
-    if let Some((_, options)) = OUTPUTS.iter().find(|(known, _)| *known == name) {
-        add_outputs(options, program, context, &mut found);
     }
     found.extend(opened(program, reads, context));
     let derived = derived(program, &found, context);
@@ -231,30 +223,41 @@ pub(super) fn touches(program: &Program, reads: bool, context: &Context<'_>) -> 
 /// Whether a program shows what it finds in whole directories, and if so, whether also in files whose name starts
 /// with a dot.
 fn searches(name: &str, program: &Program) -> Option<bool> {
-    /// Letters that take a value, for `grep` and `rg` alike.
-    const VALUES: &[char] = &['e', 'f', 'g', 't', 'T', 'j', 'A', 'B', 'C', 'm', 'M', 'd', 'E', 'D'];
-    let values = || program.words.iter().skip(1).filter_map(|word| word.value.as_deref());
-    let has = |letters: &[char], long: &[&str]| {
-        values().any(|value| match value.strip_prefix("--") {
-            Some(name) => {
-                !name.is_empty() && long.iter().any(|long| long.starts_with(name) || name.starts_with(long))
-            }
-            // What stands behind a letter with a value is that value.
-            None => {
-                value.starts_with('-') && value[1..].split(VALUES).next().is_some_and(|v| v.contains(letters))
-            }
-        })
-    };
+    const DIRECTORIES: Valued = Valued::new("d", &["--directories"]).ends("efABCmD");
+    let recurses = |found: Value<'_>| found.text.is_none_or(|text| "recurse".starts_with(text));
     match name {
         "rgrep" => Some(true),
-        "grep" | "egrep" | "fgrep" | "diff" => {
-            has(&['r', 'R'], &["recursive", "dereference-recursive", "directories=recurse"]).then_some(true)
+        "grep" | "egrep" | "fgrep" => {
+            let has = has_option(program, &['r', 'R'], &["recursive", "dereference-recursive"], "efABCmdD");
+            (has || DIRECTORIES.values(&program.words).any(recurses)).then_some(true)
         }
+        "diff" | "colordiff" => has_option(program, &['r'], &["recursive"], "UCIxFSWDLX").then_some(true),
         "rg" | "ripgrep" | "ag" | "ack" => {
-            Some(has(&['u', '.'], &["hidden", "unrestricted"]) || name == "ack")
+            // A type of the line's own finds what its pattern says.
+            let mut words = program.words.iter().filter_map(|word| word.value.as_deref());
+            let has_type = words.any(|word| word.starts_with("--type-add"));
+            let has = has_option(program, &['u', '.'], &["hidden", "unrestricted"], "eABCgmtTjMErdfG");
+            Some(has || has_type || name == "ack")
         }
         _ => None,
     }
+}
+
+/// Whether a program is given one of these letters or long names. `values` are the letters whose value is what stands
+/// behind them.
+fn has_option(program: &Program, letters: &[char], long: &[&str], values: &str) -> bool {
+    program.words.iter().skip(1).filter_map(|word| word.value.as_deref()).any(|word| {
+        match word.strip_prefix("--") {
+            Some(name) => {
+                let name = name.split('=').next().unwrap_or(name);
+                !name.is_empty() && long.iter().any(|long| long.starts_with(name))
+            }
+            None => {
+                let given = word.strip_prefix('-').unwrap_or_default();
+                given.split(|letter| values.contains(letter)).next().is_some_and(|v| v.contains(letters))
+            }
+        }
+    })
 }
 
 /// Adds the directories that a search goes through: every word, since any may be one, or the one that it runs in.
@@ -269,47 +272,13 @@ fn add_trees(hidden: bool, program: &Program, context: &Context<'_>, found: &mut
         };
         found.push(Touch::new(Access::Read, place, &word.raw, context));
     }
-}
-
-/// Adds the files whose contents git shows, now or as they were: `git blame FILE`, `git show REVISION:FILE`.
-fn add_shown_by_git(program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
-    const SHOWING: &[&str] = &[
-        "annotate",
-        "archive",
-        "blame",
-        "cat-file",
-        "diff",
-        "difftool",
-        "grep",
-        "log",
-        "show",
-        "whatchanged",
-    ];
-    let is_showing = |word: &Word| word.value.as_deref().is_some_and(|value| SHOWING.contains(&value));
-    let Some(command) = program.words.iter().skip(1).position(is_showing) else { return };
-    for word in program.words.iter().skip(command + 2) {
-        let value = word.value.as_deref();
-        let path = value.map(|value| value.rsplit_once(':').map_or(value, |(_, path)| path));
-        if path.is_some_and(|path| path.starts_with('-') || path.is_empty()) {
-            continue;
-        }
-        match place_of(word, path, program, context) {
-            // Most words of that kind are revisions.
-            Place::Unknown => {}
-            place => found.push(Touch::new(Access::Read, place, &word.raw, context)),
-        }
-    }
-}
-
-/// Adds the files that git puts back, moves or removes: `git restore FILE`, `git checkout REVISION -- FILE`.
-fn add_changed_by_git(program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
-    const CHANGING: &[&str] = &["checkout", "clean", "mv", "restore", "rm"];
-    let is_changing = |word: &Word| word.value.as_deref().is_some_and(|value| CHANGING.contains(&value));
-    let Some(command) = program.words.iter().skip(1).position(is_changing) else { return };
-    let is_operand = |word: &&Word| word.value.as_deref().is_some_and(|value| !value.starts_with('-'));
-    for word in program.words.iter().skip(command + 2).filter(is_operand) {
-        let place = place_of(word, None, program, context);
-        found.push(Touch::new(Access::Write, place, &word.raw, context));
+    // These are looked through whether or not their names start with a dot.
+    const CHOSEN: Valued = Valued::new("g", &["--glob", "--iglob"]).ends("eABCmtTjMErdf");
+    let is_chooser = matches!(program.name.as_deref(), Some("rg" | "ripgrep"));
+    for chosen in CHOSEN.values(&program.words).filter(|_| is_chooser) {
+        let Some(pattern) = chosen.text.filter(|text| !text.starts_with('!')) else { continue };
+        let place = anywhere(pattern.trim_start_matches('/'), program, context);
+        found.push(Touch::new(Access::Read, place, &chosen.word.raw, context));
     }
 }
 
@@ -323,45 +292,53 @@ fn add_word(access: Access, word: &Word, program: &Program, context: &Context<'_
     if !value.starts_with('-') || value == "-" {
         add(Some(value));
     }
-    if value.starts_with('-') && !value.starts_with("--") && value.is_char_boundary(2) && value.len() > 2 {
-        add(Some(&value[2..]));
-    }
+    behind_letters(value).take(LONGEST_LETTERS).for_each(|part| add(Some(part)));
     for mark in ['=', '@'] {
         if let Some((_, part)) = value.split_once(mark).filter(|(_, part)| !part.is_empty()) {
             add(Some(part));
         }
     }
+    if behind_letters(value).nth(LONGEST_LETTERS).is_some() {
+        found.push(Touch::new(access, Place::Unknown, &word.raw, context));
+    }
 }
 
-/// What a copy takes, and the words that name where it goes, with the mark behind which the name starts.
-fn copied(program: &Program) -> (Vec<&Word>, Vec<(&Word, Option<char>)>) {
+/// More letters than these stand together in no ordinary option.
+const LONGEST_LETTERS: usize = 64;
+
+/// What may be the value of a letter in a word of short options: any of them may be the last one that is an option.
+pub(super) fn behind_letters(word: &str) -> impl Iterator<Item = &str> {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
+    let is_option = |c: &u8| c.is_ascii_alphanumeric() || b"#.:@%+,?!".contains(c);
+    let options = letters.bytes().take_while(is_option).count().min(LONGEST_LETTERS + 1);
+    (1..=options).map(|at| &letters[at..]).filter(|part| !part.is_empty())
+}
+
+/// What a copy takes, and where it goes, each with its text if that is certain.
+fn copied(program: &Program) -> (Vec<&Word>, Vec<Value<'_>>) {
+    const TARGET: Valued = Valued::new("t", &["--target-directory"]).ends("Sgmo");
     let is_operand =
         |word: &&Word| word.value.as_deref().is_none_or(|value| !value.starts_with('-') || value == "-");
     let mut operands: Vec<&Word> = program.words.iter().skip(1).filter(is_operand).collect();
-    let named = |option: &str| program.words.iter().position(|word| word.value.as_deref() == Some(option));
-    let option = ["-t", "--target-directory"].iter().find_map(|option| named(option));
-    let target = match option {
-        Some(at) => program.words.get(at + 1),
-        None => operands.pop(),
-    };
-    let long = program
-        .words
-        .iter()
-        .find(|word| word.value.as_deref().is_some_and(|v| v.starts_with("--target-directory=")));
-    let targets = target.map(|word| (word, None)).into_iter().chain(long.map(|word| (word, Some('='))));
-    (operands, targets.collect())
+    let has_option = matches!(program.name.as_deref(), Some("cp" | "install" | "ln" | "mv"));
+    let mut targets: Vec<Value<'_>> = TARGET.values(&program.words).filter(|_| has_option).collect();
+    if targets.is_empty() {
+        let last = operands.pop();
+        targets.extend(last.map(|word| Value { word, text: word.value.as_deref(), is_attached: false }));
+    }
+    (operands, targets)
 }
 
-fn target_place((word, mark): (&Word, Option<char>), program: &Program, context: &Context<'_>) -> Place {
-    let text = mark.and_then(|mark| word.value.as_deref()?.split_once(mark)).map(|(_, text)| text);
-    place_of(word, text, program, context)
+fn target_place(target: Value<'_>, program: &Program, context: &Context<'_>) -> Place {
+    place_of(target.word, target.text, program, context)
 }
 
 /// What a copy makes: the last operand, and what the files would be called in it.
 fn destinations(program: &Program, context: &Context<'_>) -> Vec<Touch> {
     let mut found = Vec::new();
     let (operands, targets) = copied(program);
-    for target @ (word, _) in targets {
+    for target in targets {
+        let word = target.word;
         let place = target_place(target, program, context);
         if let Place::Paths(paths) = &place {
             let inner = within(paths, &operands, program);
@@ -408,27 +385,6 @@ fn within(paths: &[AbsPath], operands: &[&Word], program: &Program) -> Vec<Place
     let named = (!named.is_empty()).then_some(Place::Paths(named));
     let wild = (!wild.is_empty()).then_some(Place::Wildcard(wild));
     [named, wild, below].into_iter().flatten().collect()
-}
-
-/// Adds what stands behind options that name a file to write, in the same word or the next.
-fn add_outputs(options: &[&str], program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
-    for (at, word) in program.words.iter().enumerate().skip(1) {
-        let Some(value) = word.value.as_deref() else { continue };
-        for option in options {
-            let rest = value.strip_prefix(option);
-            let (word, text) = match rest {
-                Some("") => match program.words.get(at + 1) {
-                    Some(next) => (next, next.value.as_deref()),
-                    None => continue,
-                },
-                Some(rest) if rest.starts_with('=') => (word, Some(&rest[1..])),
-                Some(rest) if option.len() == 2 && option.starts_with('-') => (word, Some(rest)),
-                _ => continue,
-            };
-            let place = place_of(word, text, program, context);
-            found.push(Touch::new(Access::Write, place, &word.raw, context));
-        }
-    }
 }
 
 /// The files that one of the few programs that only edit files touches, when its options are known to do no

@@ -6,38 +6,148 @@
 use super::Context;
 use super::access::Touch;
 use super::place::{Place, place_of};
-use crate::program::Program;
+use crate::program::{Program, Value, Valued};
 use crate::read_only;
 use crate::shell::Word;
 use palisade_policy::Access;
 
 /// Options of programs that otherwise read no file, whose value is a file that they read.
-const INPUTS: &[(&str, &[&str])] = &[
-    ("xargs", &["-a", "--arg-file"]),
-    ("gxargs", &["-a", "--arg-file"]),
-    ("parallel", &["-a", "--arg-file", "::::"]),
-    ("date", &["-f", "--file", "-r", "--reference"]),
-    ("gdate", &["-f", "--file", "-r", "--reference"]),
-    ("pgrep", &["-F", "--pidfile"]),
-    ("pkill", &["-F", "--pidfile"]),
-    ("hostname", &["-F", "--file"]),
-    ("dig", &["-f"]),
-    ("gcc", &["-include", "-imacros"]),
-    ("clang", &["-include", "-imacros"]),
-    ("mail", &["-a", "-A"]),
-    ("nmap", &["-iL"]),
-    ("bc", &["-f", "--file"]),
-    ("dc", &["-f", "--file"]),
-    ("git", &["-F", "--file", "-t", "--template", "--pathspec-from-file"]),
-    ("gh", &["-F", "--body-file", "--notes-file"]),
-    ("psql", &["-f", "--file"]),
-    ("docker", &["--env-file"]),
-    ("node", &["--env-file", "--env-file-if-exists"]),
+const INPUTS: &[(&[&str], Valued)] = &[
+    (&["xargs", "gxargs"], Valued::new("a", &["--arg-file"]).ends("dEILnPs")),
+    (&["parallel"], Valued::new("a", &["--arg-file"]).alone(&["::::"])),
+    (&["date", "gdate"], Valued::new("fr", &["--file", "--reference"]).ends("ds")),
+    (&["pgrep", "pkill"], Valued::new("F", &["--pidfile"])),
+    (&["hostname"], Valued::new("F", &["--file"])),
+    (&["dig"], Valued::new("f", &[])),
+    (&["gcc", "clang"], Valued::new("", &[]).alone(&["-include", "-imacros"])),
+    (&["mail"], Valued::new("aA", &[])),
+    (&["nmap"], Valued::new("", &[]).alone(&["-iL"])),
+    (&["bc", "dc"], Valued::new("f", &["--file"])),
+    (&["git"], Valued::new("Ft", &["--file", "--template", "--pathspec-from-file"]).ends("m")),
+    (&["gh"], Valued::new("F", &["--body-file", "--notes-file"])),
+    (&["psql"], Valued::new("f", &["--file"])),
+    (&["docker"], Valued::new("", &["--env-file"])),
+    (&["node"], Valued::new("", &["--env-file$", "--env-file-if-exists$"])),
 ];
+
+/// Options whose value is a file that they write.
+const OUTPUTS: &[(&[&str], Valued)] = &[
+    (&["base64"], Valued::new("o", &["--output"]).ends("wb")),
+    (
+        &["curl"],
+        Valued::new(
+            "ocD",
+            &[
+                "--output",
+                "--output-dir",
+                "--cookie-jar",
+                "--dump-header",
+                "--etag-save",
+                "--hsts",
+                "--libcurl",
+                "--stderr",
+                "--trace",
+                "--trace-ascii",
+            ],
+        )
+        .ends("AbBCdeEFhHKmPQrtTuUwxXyYz"),
+    ),
+    (&["c++", "cc", "clang", "clang++", "g++", "gcc", "ld"], Valued::new("o", &[]).ends("*")),
+    (&["dd"], Valued::new("", &[]).alone(&["of"])),
+    (&["find"], Valued::new("", &[]).alone(&["-fprint", "-fprint0", "-fprintf", "-fls"])),
+    (&["git"], Valued::new("", &["--output", "--output-directory"])),
+    (&["go"], Valued::new("", &[]).alone(&["-o", "--o"])),
+    (&["gpg", "sdiff", "strace", "pandoc"], Valued::new("o", &["--output"]).ends("rueEFftV")),
+    (&["iconv"], Valued::new("o", &["--output"]).ends("ft")),
+    (&["javac"], Valued::new("d", &[]).ends("*")),
+    (&["openssl"], Valued::new("", &[]).alone(&["-out", "-keyout"])),
+    (&["rustc"], Valued::new("o", &["--out-dir"]).ends("*")),
+    (&["shuf"], Valued::new("o", &["--output"]).ends("in")),
+    (&["sort"], Valued::new("o", &["--output"]).ends("ktST")),
+    (&["tar", "bsdtar"], Valued::new("C", &["--directory"])),
+    (&["tree"], Valued::new("o", &[])),
+    (
+        &["wget"],
+        Valued::new(
+            "OPoa",
+            &[
+                "--output-document",
+                "--directory-prefix",
+                "--output-file",
+                "--append-output",
+                "--save-cookies",
+            ],
+        )
+        .ends("ABDeiIlQRtTUwX"),
+    ),
+];
+
+/// Those of the commands of git that write what `-o` names.
+const GIT_OUTPUT: Valued = Valued::new("o", &[]).ends("GS");
+/// The archive of `tar`, which only some of its operations write.
+const ARCHIVE: Valued = Valued::new("f", &["--file"]);
 
 /// What `program` opens besides its operands.
 pub(super) fn opened(program: &Program, reads: bool, context: &Context<'_>) -> Vec<Touch> {
     let name = program.name.as_deref().unwrap_or_default();
+    let mut found = written(name, program, context);
+    found.extend(of_name(name, program, reads, context));
+    found
+}
+
+/// What a program writes behind its options.
+fn written(name: &str, program: &Program, context: &Context<'_>) -> Vec<Touch> {
+    let words = &program.words[..];
+    let mut values: Vec<Value<'_>> =
+        options_of(OUTPUTS, name).flat_map(|options| options.values(words)).collect();
+    let has = |commands: &[&str]| {
+        words.iter().skip(1).any(|word| word.value.as_deref().is_some_and(|value| commands.contains(&value)))
+    };
+    match name {
+        "git" if has(&["archive", "format-patch"]) => values.extend(GIT_OUTPUT.values(words)),
+        "tar" | "bsdtar" if writes_archive(words) => {
+            values.extend(ARCHIVE.values(words));
+            values.extend(old_style(words));
+        }
+        _ => {}
+    }
+    let touch = |value: Value<'_>| {
+        Touch::new(
+            Access::Write,
+            place_of(value.word, value.text, program, context),
+            &value.word.raw,
+            context,
+        )
+    };
+    values.into_iter().map(touch).collect()
+}
+
+fn options_of(table: &'static [(&[&str], Valued)], name: &str) -> impl Iterator<Item = &'static Valued> {
+    table.iter().filter(move |(names, _)| names.contains(&name)).map(|(_, options)| options)
+}
+
+/// Whether a `tar` makes or changes an archive.
+fn writes_archive(words: &[Word]) -> bool {
+    const LONG: &[&str] = &["--append", "--catenate", "--concatenate", "--create", "--update", "--delete"];
+    words.iter().enumerate().skip(1).any(|(at, word)| match word.value.as_deref() {
+        Some(text) if text.starts_with("--") => {
+            text.len() > 3 && LONG.iter().any(|long| long.starts_with(text))
+        }
+        Some(text) => (at == 1 || text.starts_with('-')) && text.contains(['c', 'r', 'u', 'A']),
+        None => false,
+    })
+}
+
+/// The values of `tar cvf FILE`, whose first word is letters without a dash: the words behind it, in their order.
+fn old_style(words: &[Word]) -> Vec<Value<'_>> {
+    let letters = words.get(1).and_then(|word| word.value.as_deref()).filter(|text| !text.starts_with('-'));
+    let letters = letters.filter(|letters| letters.contains('f')).unwrap_or_default();
+    let count = letters.chars().filter(|letter| "bCfFgHIKLNTVX".contains(*letter)).count();
+    let values = words.iter().skip(2).take(count);
+    values.map(|word| Value { word, text: word.value.as_deref(), is_attached: false }).collect()
+}
+
+fn of_name(name: &str, program: &Program, reads: bool, context: &Context<'_>) -> Vec<Touch> {
     let touch = |access, word: &Word, text: &str| {
         Touch::new(access, place_of(word, Some(text), program, context), text, context)
     };
@@ -45,15 +155,23 @@ pub(super) fn opened(program: &Program, reads: bool, context: &Context<'_>) -> V
     match name {
         "sed" | "gsed" => of_script(program, reads, touch),
         _ if !reads => Vec::new(),
-        "man" => program.words.iter().skip(1).filter_map(path_in).map(read).collect(),
+        "man" => pages(&program.words).map(read).collect(),
         "curl" => program.words.iter().flat_map(|word| of_form(word)).map(read).collect(),
         "jq" | "gojq" if program.words.iter().skip(1).any(read_only::loads_module) => {
             vec![Touch::new(Access::Read, Place::Unknown, "import", context)]
         }
-        _ => match INPUTS.iter().find(|(known, _)| *known == name) {
-            Some((_, options)) => behind_options(program, options).map(read).collect(),
-            None => Vec::new(),
-        },
+        _ => {
+            let values = options_of(INPUTS, name).flat_map(|options| options.values(&program.words));
+            let touch = |value: Value<'_>| {
+                Touch::new(
+                    Access::Read,
+                    place_of(value.word, value.text, program, context),
+                    &value.word.raw,
+                    context,
+                )
+            };
+            values.map(touch).collect()
+        }
     }
 }
 
@@ -71,10 +189,18 @@ fn of_script(program: &Program, reads: bool, touch: impl Fn(Access, &Word, &str)
     found
 }
 
-/// A word with a slash.
-fn path_in(word: &Word) -> Option<(&Word, String)> {
-    let text = word.value.as_deref()?;
-    (text.contains('/') && !text.starts_with('-')).then(|| (word, text.to_owned()))
+/// What a `man` takes for files: words with a slash, and with `-l` all of them.
+fn pages(words: &[Word]) -> impl Iterator<Item = (&Word, String)> {
+    let is_local = words.iter().skip(1).filter_map(|word| word.value.as_deref()).any(|text| {
+        match text.starts_with("--") {
+            true => text.len() > 2 && "--local-file".starts_with(text),
+            false => text.starts_with('-') && text.contains('l'),
+        }
+    });
+    words.iter().skip(1).filter_map(move |word| {
+        let text = word.value.as_deref()?;
+        ((is_local || text.contains('/')) && !text.starts_with('-')).then(|| (word, text.to_owned()))
+    })
 }
 
 /// `-F name=<FILE`, `-F name=@FILE;type=x`, `-F @FILE,FILE`, `file:///FILE`.
@@ -86,40 +212,4 @@ fn of_form(word: &Word) -> Vec<(&Word, String)> {
     let parts = text.split_once(['<', '@']).map(|(_, files)| files.split([';', ',', '<', '@']));
     let named = parts.into_iter().flatten().filter(|part| !part.is_empty());
     named.map(|part| part.trim_matches('"').to_owned()).chain(of_url).map(|text| (word, text)).collect()
-}
-
-/// What stands behind one of `options`, in the same word or the next.
-fn behind_options<'p>(
-    program: &'p Program,
-    options: &'static [&'static str],
-) -> impl Iterator<Item = (&'p Word, String)> {
-    let words = &program.words;
-    let is_next = move |at: usize| {
-        words[at - 1]
-            .value
-            .as_deref()
-            .is_some_and(|before| options.iter().any(|option| ends_with(before, option)))
-    };
-    (1..words.len()).filter_map(move |at| {
-        let word = &words[at];
-        let text = word.value.as_deref().unwrap_or(&word.raw);
-        let attached = options.iter().find_map(|option| match option.len() {
-            2 => text.split_once(&option[1..]).filter(|_| is_bundle(text)).map(|(_, value)| value),
-            _ => text.strip_prefix(option)?.strip_prefix('='),
-        });
-        let attached = attached.filter(|value| !value.is_empty());
-        attached.or((at > 1 && is_next(at)).then_some(text)).map(|text| (word, text.to_owned()))
-    })
-}
-
-fn is_bundle(text: &str) -> bool {
-    text.starts_with('-') && !text.starts_with("--")
-}
-
-/// Whether a word is that option, or letters that end with it, or an abbreviation of it.
-fn ends_with(word: &str, option: &str) -> bool {
-    let is_abbreviated = || word.len() > 3 && word.starts_with("--") && option.starts_with(word);
-    word == option
-        || is_abbreviated()
-        || (option.len() == 2 && is_bundle(word) && word.ends_with(&option[1..]))
 }

@@ -130,6 +130,47 @@ fn wildcard(word: &Word, program: &Program, context: &Context<'_>) -> Option<Pla
     from_directories(&word.raw, &program.directory, context).map(Place::Wildcard)
 }
 
+/// What a pattern of git or of a searcher finds, whose wildcards stand for dots and slashes as well: at any depth below
+/// the part that has none.
+pub(super) fn anywhere(pattern: &str, program: &Program, context: &Context<'_>) -> Place {
+    const WILD: &[char] = &['*', '?', '[', ']', '\\', '{', '}'];
+    let (start, names) = match pattern.find(WILD) {
+        Some(at) => pattern.split_at(pattern[..at].rfind('/').map_or(0, |slash| slash + 1)),
+        None => pattern.split_at(pattern.rfind('/').map_or(0, |slash| slash + 1)),
+    };
+    let mut found = Vec::new();
+    for name in alternatives(names) {
+        // However much a wildcard stands for, the name ends as it does.
+        let name = name.trim_end_matches('/');
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let end = last.rfind(WILD).map_or(last, |at| &last[at + 1..]);
+        let names = if last.contains(WILD) {
+            [format!("*{end}"), format!(".*{end}")]
+        } else {
+            [last.into(), last.into()]
+        };
+        for name in names {
+            let text = format!("{start}**/{name}");
+            let Some(paths) = from_directories(&text, &program.directory, context) else {
+                return Place::Unknown;
+            };
+            found.extend(paths);
+        }
+    }
+    Place::Wildcard(found)
+}
+
+/// What a pattern with one list in braces stands for; the pattern itself where there are none, or more.
+fn alternatives(pattern: &str) -> Vec<String> {
+    let parts = pattern.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    match parts {
+        Some((before, (list, after))) if !list.contains('{') && !after.contains(['{', '}']) => {
+            list.split(',').map(|one| format!("{before}{one}{after}")).collect()
+        }
+        _ => vec![pattern.to_owned()],
+    }
+}
+
 /// Whether something that the wildcards of `found` find may be covered by a rule that reads `rule`, both
 /// as paths with their wildcards as written. Names that start with a dot are not found by a wildcard.
 pub(super) fn may_meet(found: &AbsPath, rule: &AbsPath) -> bool {
@@ -165,6 +206,12 @@ fn meets(found: &[&[u8]], rule: &[&[u8]]) -> bool {
         // The rule covers what is below what it names.
         if reached[rule.len()] {
             return true;
+        }
+        if *name == b"**" {
+            let first = reached.iter().position(|is_reached| *is_reached).unwrap_or(reached.len());
+            reached[first..].fill(true);
+            reached[rule.len()] = false;
+            continue;
         }
         for at in (0..rule.len()).rev() {
             let stays = reached[at] && rule[at] == b"**";
@@ -229,6 +276,12 @@ mod tests {
             ("/w/*/x", "/v", false),
             ("/w/*", "/w/a/b", false),
             ("/home/*/.ssh", "/home/u/.ssh", true),
+            ("/w/**/*v", "/w/a/b/.env", false),
+            ("/w/**/.*v", "/w/a/b/.env", true),
+            ("/w/**/.*v", "/w/**/.env", true),
+            ("/w/**/.*.rs", "/w/**/.env", false),
+            ("/w/**/.*", "/w/secret/**", true),
+            ("/w/src/**/*", "/w/secret/**", false),
         ] {
             let path = |text: &str| AbsPath::new(text).expect("a path of a test");
             assert_eq!(may_meet(&path(found), &path(rule)), expected, "{found} and {rule}");

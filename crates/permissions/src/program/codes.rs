@@ -3,15 +3,13 @@
 //! Deny rules, ask rules and removals look at what is found here; an allow rule names the program as it is. Values in a
 //! language of the program's own (`gdb -ex`, `psql -c`) are looked at only where they leave it for a shell.
 
-use super::Words;
 use super::behind::{Inner, Language};
+use super::{Value, Valued, Words};
 use crate::shell::Word;
 
 /// Options of a program whose value is code.
 pub(super) struct Codes {
-    letters: &'static str,
-    /// What long names start with; with a `$` behind it, the whole name.
-    long: &'static [&'static str],
+    options: Valued,
     /// What a value may start with and be left alone: it is what the option is there for.
     ordinary: &'static [&'static str],
 }
@@ -21,12 +19,33 @@ const fn codes(
     long: &'static [&'static str],
     ordinary: &'static [&'static str],
 ) -> Codes {
-    Codes { letters, long, ordinary }
+    Codes { options: Valued::new(letters, long), ordinary }
 }
 
-pub(super) const GIT_EXEC: Codes = codes("x", &["--exe", "--extcmd"], &[]);
-pub(super) const GIT_REMOTE: Codes = codes("", &["--upload-p", "--receive-p", "--rec", "--exec"], &[]);
-pub(super) const GIT_GREP: Codes = codes("O", &["--open-files"], &[]);
+/// What a command of git itself runs by its options.
+pub(super) fn of_git(command: &str) -> Option<&'static Codes> {
+    GIT.iter().find(|(commands, _)| commands.contains(&command)).map(|(_, codes)| codes)
+}
+
+const REMOTE: &[&str] = &["--upload-pack", "--receive-pack", "--exec"];
+
+const GIT: &[(&[&str], Codes)] = &[
+    (&["rebase", "difftool"], codes("x", &["--exec", "--extcmd"], &[])),
+    (&["grep"], Codes { options: Valued::new("O", &["--open-files-in-pager"]).ends("ef"), ordinary: &[] }),
+    (&["clone"], Codes { options: Valued::new("u", REMOTE).ends("bcjo"), ordinary: &[] }),
+    (&["fetch", "pull", "push", "ls-remote", "archive", "fetch-pack", "send-pack"], codes("", REMOTE, &[])),
+    (
+        &["send-email"],
+        codes(
+            "",
+            &["--to-cmd", "--cc-cmd", "--header-cmd", "--sendmail-cmd", "--smtp-server"],
+            &["sendmail", "msmtp"],
+        ),
+    ),
+    (&["daemon"], codes("", &["--access-hook"], &[])),
+    (&["instaweb"], codes("db", &["--httpd", "--browser"], &[])),
+    (&["web--browse"], codes("bt", &["--browser", "--tool"], &[])),
+];
 
 const PACKERS: &[&str] =
     &["gzip", "bzip2", "xz", "zstd", "pigz", "pixz", "pbzip2", "lz4", "lzip", "lzma", "lzop", "brotli"];
@@ -36,17 +55,25 @@ const TABLE: &[(&[&str], Codes)] = &[
         &["tar", "gtar", "bsdtar"],
         codes(
             "IF",
-            &["--to-c", "--checkpoint-a", "--use-c", "--info-s", "--new-v", "--rsh-c", "--rmt-c"],
+            &[
+                "--to-command",
+                "--checkpoint-action",
+                "--use-compress-program",
+                "--info-script",
+                "--new-volume-script",
+                "--rsh-command",
+                "--rmt-command",
+            ],
             PACKERS,
         ),
     ),
-    (&["cpio"], codes("", &["--rsh-c"], &["ssh"])),
+    (&["cpio"], codes("", &["--rsh-command"], &["ssh"])),
     (&["rsync"], codes("e", &["--rsh"], &["ssh"])),
     (&["man"], codes("P", &["--pager"], &[])),
-    (&["sort", "gsort"], codes("", &["--comp"], PACKERS)),
-    (&["split", "gsplit"], codes("", &["--f"], &[])),
-    (&["install", "ginstall"], codes("", &["--strip-p"], &["strip"])),
-    (&["sdiff", "diff3"], codes("", &["--diff-p"], &["diff"])),
+    (&["sort", "gsort"], codes("", &["--compress-program"], PACKERS)),
+    (&["split", "gsplit"], codes("", &["--filter"], &[])),
+    (&["install", "ginstall"], codes("", &["--strip-program"], &["strip"])),
+    (&["sdiff", "diff3"], codes("", &["--diff-program"], &["diff"])),
     (&["rg"], codes("", &["--pre$", "--hostname-bin$"], &[])),
     (&["ag", "ack"], codes("", &["--pager"], &["less"])),
     (&["nc", "ncat", "netcat"], codes("ec", &["--exec", "--sh-exec"], &[])),
@@ -54,13 +81,12 @@ const TABLE: &[(&[&str], Codes)] = &[
     (&["svn"], codes("", &["--diff-cmd", "--diff3-cmd", "--editor-cmd"], &["diff"])),
     (&["cvs"], codes("e", &[], &[])),
     (&["fzf"], codes("", &["--preview$"], &["cat", "bat", "head", "ls", "tree"])),
-    (&["pandoc"], codes("F", &["--filter$", "--pdf-engine$"], &["pandoc-crossref", "xelatex", "pdflatex"])),
+    (&["pandoc"], codes("F", &["--filter", "--pdf-engine$"], &["pandoc-crossref", "xelatex", "pdflatex"])),
     (&["dpkg"], codes("", &["--pre-invoke", "--post-invoke"], &[])),
-    (&["aria2c"], codes("", &["--on-"], &[])),
-    (&["yt-dlp", "youtube-dl"], codes("", &["--exec"], &[])),
+    (&["aria2c"], codes("", &["--on-*"], &[])),
+    (&["yt-dlp", "youtube-dl"], codes("", &["--exec*"], &[])),
     (&["wget"], codes("", &["--use-askpass"], &[])),
     (&["lftp"], codes("ec", &[], &[])),
-    (&["sftp"], codes("D", &[], &[])),
 ];
 
 /// What follows one of these in a word is a command for a shell.
@@ -116,42 +142,16 @@ fn code(text: &str) -> Inner {
     Inner::text(text.trim_start_matches('!'), Language::Posix)
 }
 
-fn value(word: &Word) -> Option<&str> {
-    word.value.as_deref()
-}
-
 impl Codes {
     pub(super) fn find(&self, words: &[Word]) -> Vec<Inner> {
-        let mut inner = Vec::new();
-        for (at, word) in words.iter().enumerate() {
-            let Some(text) = value(word) else {
-                let text = word.raw.trim_start_matches(['"', '\'']);
-                inner.extend(self.attached(text).map(|_| code_of(word)));
-                continue;
-            };
-            match self.attached(text) {
-                Some("") => inner.extend(words.get(at + 1).map(code_of)),
-                Some(value) if !self.is_ordinary(value) => inner.push(code(value)),
-                _ => {}
+        let of = |found: Value<'_>| match found.text {
+            Some(text) if found.is_attached => {
+                let text = text.strip_prefix("exec=").unwrap_or(text);
+                (!self.is_ordinary(text)).then(|| code(text))
             }
-        }
-        inner
-    }
-
-    /// The value of an option that takes code; empty where that is the next word.
-    fn attached<'a>(&self, text: &'a str) -> Option<&'a str> {
-        if text.starts_with("--") {
-            let name = text.split('=').next().unwrap_or(text);
-            let is_named = |long: &&str| match long.strip_suffix('$') {
-                Some(whole) => name == whole,
-                None => name.starts_with(long),
-            };
-            let value = self.long.iter().any(is_named).then(|| &text[name.len()..])?;
-            let value = value.strip_prefix('=').unwrap_or(value);
-            return Some(value.strip_prefix("exec=").unwrap_or(value));
-        }
-        let letters = text.strip_prefix('-')?;
-        letters.split_once(|letter| self.letters.contains(letter)).map(|(_, value)| value)
+            _ => Some(code_of(found.word)),
+        };
+        self.options.values(words).filter_map(of).collect()
     }
 
     fn is_ordinary(&self, value: &str) -> bool {

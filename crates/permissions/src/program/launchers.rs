@@ -6,7 +6,7 @@
 
 use super::behind::{Found, Inner, Language};
 use super::options::Grammar;
-use super::{Reason, Words, codes, special};
+use super::{Reason, Value, Valued, Words, codes, special};
 use crate::read_only;
 use crate::shell::Word;
 
@@ -203,18 +203,17 @@ fn may_be_code(key: &str) -> bool {
 fn of_git_command(command: &str, rest: &Words) -> Vec<Inner> {
     let after =
         |name: &str| rest.iter().position(|word| value(word) == Some(name)).map(|at| rest.from(at + 1));
+    let by_options = || codes::of_git(command).map(|codes| codes.find(rest)).unwrap_or_default();
     match command {
         "bisect" => after("run").map(Inner::words).into_iter().collect(),
         "submodule" => after("foreach").and_then(|words| run_by_submodule(&words)).into_iter().collect(),
-        "rebase" | "difftool" => codes::GIT_EXEC.find(rest),
-        "grep" => codes::GIT_GREP.find(rest),
         "filter-branch" => {
             let is_filter =
                 |word: &Word| value(word).is_some_and(|v| v.ends_with("-filter") || v == "--setup");
             rest.windows(2).filter(|pair| is_filter(&pair[0])).map(|pair| code_of(&pair[1])).collect()
         }
         "clone" | "fetch" | "pull" | "push" | "ls-remote" | "archive" | "fetch-pack" | "send-pack" => {
-            let mut inner = codes::GIT_REMOTE.find(rest);
+            let mut inner = by_options();
             inner.extend(rest.iter().filter_map(|word| value(word)?.strip_prefix("ext::")).map(code));
             let is_setting = |word: &Word| matches!(value(word), Some("-c" | "--config"));
             let settings = rest.windows(2).filter(|pair| is_setting(&pair[0]) && command == "clone");
@@ -224,7 +223,7 @@ fn of_git_command(command: &str, rest: &Words) -> Vec<Inner> {
             }
             inner
         }
-        _ => Vec::new(),
+        _ => by_options(),
     }
 }
 
@@ -294,24 +293,22 @@ fn may_run(script: &str, at: usize) -> bool {
     ends && !before.is_some_and(|c| c.is_ascii_lowercase() && c != 'g' && c != 'p')
 }
 
-/// `-o ProxyCommand=CODE` and the like; for `scp` and `sftp` also the program in ssh's place.
+/// `-o ProxyCommand=CODE` and the like; for `scp` and `sftp` also the program in ssh's place, and in that of the server.
 fn ssh(words: &Words) -> Option<Found> {
     const KEYS: [&str; 3] = ["proxycommand", "localcommand", "knownhostscommand"];
-    let setting = |text: &str| {
-        let (key, value) = text.split_once(['=', ' '])?;
+    const SETTINGS: Valued = Valued::new("o", &[]).ends("BbcDEeFIiJLlmOPpQRSWwX");
+    const PROGRAMS: Valued = Valued::new("SD", &[]).ends("BbcFiJloPRX");
+    let setting = |found: Value<'_>| {
+        let (key, value) = found.text?.split_once(['=', ' '])?;
         let is_code = KEYS.contains(&key.trim().to_lowercase().as_str());
         is_code.then(|| code(value.trim_start_matches(['=', ' '])))
     };
-    let mut inner = Vec::new();
-    for (at, word) in words.iter().enumerate().skip(1) {
-        match value(word) {
-            Some("-o") => inner.extend(words.get(at + 1).and_then(value).and_then(setting)),
-            Some("-S") if value(&words[0]).is_some_and(|name| !name.ends_with("ssh")) => {
-                inner.extend(words.get(at + 1).map(code_of));
-            }
-            Some(text) => inner.extend(text.strip_prefix("-o").and_then(setting)),
-            None => {}
-        }
+    let mut inner: Vec<Inner> = SETTINGS.values(words).filter_map(setting).collect();
+    if words.first().and_then(value).is_some_and(|name| !name.ends_with("ssh")) {
+        inner.extend(PROGRAMS.values(words).map(|found| match found.text {
+            Some(text) => code(text),
+            None => code_of(found.word),
+        }));
     }
     found(inner)
 }

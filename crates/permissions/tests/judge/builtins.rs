@@ -260,8 +260,38 @@ fn a_file_that_an_option_a_script_or_a_form_names_is_read() {
         "parallel -a .env echo",
         "git commit -F .env",
         "strings @.env",
+        "xargs --arg=.env echo",
+        "xargs -0ra .env echo",
+        "xargs -0ra.env echo",
+        "date -u --fil=.env",
+        "date -uf .env",
+        "date -uf.env",
+        "date --ref .env",
+        "file -bf.env",
+        "file --files-f=.env",
+        "man -l .env",
+        "man --local .env",
+        "man -7l .env",
+        "link .env x; cat x",
+        "basenc --base64 .env",
+        "b2sum .env",
+        "grep -nf.env x",
+        "grep -nif.env x",
+        "rg -nf.env x",
+        "curl -sK.env",
+        "curl -sSK .env",
+        "curl -#K.env",
+        "wget -qi.env",
+        "git commit -qF.env",
+        "git commit --fil=.env",
+        "zdiff .env x",
     ];
     all(&open(&["Read(.env)"]), &lines, "deny");
+    // Options may stand together for as long as somebody likes.
+    let long = format!("file -{}f.env", "b".repeat(40));
+    all(&open(&["Read(.env)"]), &[&*long], "deny");
+    let longer = format!("file -{}f.env", "b".repeat(400));
+    all(&open(&["Read(.env)"]), &[&*longer, "xargs -a \"$F\" echo", "date -f \"$F\""], "asks");
     all(&open(&["Read(.env)"]), &["jq -n 'import \"x\" as $d {search:\".\"}; $d'"], "asks");
     all(
         &open(&["Edit(src/**)"]),
@@ -270,6 +300,56 @@ fn a_file_that_an_option_a_script_or_a_form_names_is_read() {
     );
     let ordinary =
         ["sed 'r f' x", "curl -F 'a=@f' http://h", "xargs -a f echo", "date -d now", "man ls", "echo .env"];
+    all(
+        &open(&["Edit(.env)"]),
+        &[
+            "curl -so .env http://h",
+            "curl -sSLo.env http://h",
+            "curl --outp=.env http://h",
+            "curl --out .env http://h",
+            "wget -qO .env http://h",
+            "wget -qO.env http://h",
+            "wget --output-doc=.env http://h",
+            "sort -uo .env x",
+            "sort -ruo.env x",
+            "sort --outp=.env x",
+            "sort x -o .env",
+            "shuf -eo .env x",
+            "tar cvf .env x",
+            "tar -cvf .env x",
+            "tar -cvf.env x",
+            "tar cbf 20 .env x",
+            "tar --cre --fil=.env x",
+            "git archive -o .env HEAD",
+            "git archive -vo.env HEAD",
+            "git log --outp=.env",
+            "gcc x.c -o .env",
+            "gcc x.c -o.env",
+            "openssl rand -out .env 9",
+            "cp -at .env x",
+            "cp -t.env x",
+            "cp --target=.env x",
+            "ln -sft .env x",
+            "install -Dt .env x",
+            "dd if=x of=.env",
+        ],
+        "deny",
+    );
+    all(
+        &open(&["Edit(.env)"]),
+        &[
+            "curl -s http://h",
+            "curl -X.env http://h",
+            "tar xf .env",
+            "tar -tvf .env",
+            "sort -t.env x",
+            "gcc -fno-x .env",
+            "git grep -o .env",
+            "cp -t d x",
+            "rsync -avt x d",
+        ],
+        "allow",
+    );
     all(&open(&["Read(.env)"]), &ordinary, "allow");
 }
 
