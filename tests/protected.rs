@@ -6,3 +6,4 @@ mod kept;
 mod links;
 mod meanwhile;
 mod names;
+mod places;

@@ -33,6 +33,10 @@ const FILES: &[&str] = &[
     ".logout",
     ".kshrc",
     ".mkshrc",
+    ".inputrc",
+    ".cshdirs",
+    ".zcompdump",
+    ".zcompdump.zwc",
 ];
 
 const DIRECTORIES: &[&str] = &[
@@ -162,23 +166,6 @@ fn data_that_shells_run_is_protected_where_there_is_such_a_place() {
     project.line("touch .local/share/new .local/bin-new").ok();
 }
 
-/// Users may keep what is otherwise in the home directory elsewhere.
-#[test]
-fn the_places_that_variables_name_are_protected() {
-    let Some(project) = Project::where_it_works() else { return };
-    let places = ["z", "c", "d"].map(|name| project.root().join(name));
-    for place in &places {
-        std::fs::create_dir(place).expect("own directory");
-    }
-    let run = || {
-        let variables = ["ZDOTDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"].into_iter().zip(&places);
-        variables.fold(project.run(), |run, (name, place)| run.env(name, place))
-    };
-    let line = "for F in z/.zshenv z/.zshrc.zwc c/fish/config.fish c/git/config c/bash_completion d/fish/vendor_conf.d/f; do \
-                { mkdir -p ${F%/*} && echo evil > $F; } 2> /dev/null && echo $F; done; touch z/x c/x d/x && echo rest";
-    assert_eq!(run().line(line).ok().stdout, "rest\n");
-}
-
 /// What is next to protected files is the command's.
 #[test]
 fn everything_else_is_written_as_ever() {
@@ -211,7 +198,7 @@ fn a_writable_home_keeps_its_start_up_files_and_settings() {
     let rules = json!({ "filesystem": { "allowWrite": ["~/"] } });
     let line = "cd ~ && echo ok > ordinary && git config --global --list; bash -lc 'echo login'; exec 2> /dev/null; \
         for f in .bashrc .zshrc .profile .claude.json .claude/projects/x .claude/settings.json .palisade \
-        .cogitator/x .config/fish/config.fish .config/git/config .gitconfig; do echo evil > $f && echo wrote $f; \
+        .inputrc .editrc .cshdirs .zcompdump .gitk .cogitator/x .config/fish/config.fish .config/git/config .gitconfig; do echo evil > $f && echo wrote $f; \
         done; rm -f .bashrc && echo removed; mv .claude x && echo moved; rm -rf .claude/projects && echo gone; true";
     let run = project.run().sandbox(rules).line(line);
     assert_eq!(run.stdout, "login\n", "{run:#?}");

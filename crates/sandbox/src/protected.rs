@@ -6,17 +6,18 @@
 //! or git picks up by itself from a well-known name. Those names are the table. Everything else in the root is the
 //! command's to write: protecting more would get in the way of the work that it is there to do.
 //!
-//! Only names are decided here (and in [`git`], where files lead to further ones). What stands at them, and how they
+//! Only names are decided here, in [`owner`], where variables name further places, and in [`git`], where files do. What stands at them, and how they
 //! are protected, is the resolver's part. An `allowWrite` lifts none of them.
 
 pub(crate) mod git;
+mod owner;
+
+pub(crate) use owner::Owner;
 
 use crate::cover::StandIn;
-use crate::error::Error;
 use crate::resolve::Way;
+use owner::Place;
 use palisade_policy::AbsPath;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
 /// One row of the table.
 #[derive(Debug, Clone, Copy)]
@@ -77,10 +78,15 @@ const START_ROWS: &[Row] = &[
     row(".bash_completion", "read by interactive bash, where completions are installed"),
     row(".cshrc", "read by every csh, and by tcsh without a .tcshrc"),
     row(".tcshrc", "read by every tcsh"),
+    row(".cshdirs", "a stack of directories as commands, run by login tcsh"),
     row(".login", "read by login csh and tcsh"),
     row(".logout", "read when a login csh or tcsh ends"),
     row(".kshrc", "read by interactive ksh"),
     row(".mkshrc", "read by interactive mksh"),
+    row(
+        ".inputrc",
+        "what keys type in interactive bash, and in all else with readline: a whole line with its end, say",
+    ),
 ];
 
 /// In a root, in the home directory, and where the user keeps the files of zsh instead (`ZDOTDIR`).
@@ -95,7 +101,12 @@ const ZSH_ROWS: &[Row] = &[
     row(".zshrc.zwc", "likewise"),
     row(".zlogin.zwc", "likewise"),
     row(".zlogout.zwc", "likewise"),
+    row(ZSH_DUMP, "what the completion system found, run by it in every interactive zsh that has it"),
+    row(".zcompdump.zwc", "its compiled form"),
 ];
+
+/// How the file starts in which zsh's completion system keeps what it found. Frameworks add the host and the version.
+const ZSH_DUMP: &str = ".zcompdump";
 
 /// In `.config` of a root and of the home directory, and where the user has that instead (`XDG_CONFIG_HOME`).
 const CONFIG_ROWS: &[Row] = &[
@@ -112,6 +123,9 @@ const DATA_ROWS: &[Row] = &[
     row("bash-completion", "completions, run by interactive bash"),
 ];
 
+/// In `.cache` likewise (`XDG_CACHE_HOME`), where there is one.
+const CACHE_ROWS: &[Row] = &[row("fish", "completions made from manuals, run by interactive fish")];
+
 /// In the home directory.
 const HOME_ROWS: &[Row] = &[
     row(".claude", "a user's own settings, hooks, sessions and credentials"),
@@ -119,6 +133,8 @@ const HOME_ROWS: &[Row] = &[
     row(".palisade", "likewise"),
     row(".claude.json", "servers, trust in projects, and sign-ins"),
     row(".ripgreprc", "the usual place of a search tool's options"),
+    row(".editrc", "what keys type, as .inputrc, where a shell uses libedit"),
+    row(".gitk", "a script that git's own viewer runs"),
 ];
 
 /// What happens where nothing stands at a protected path.
@@ -159,70 +175,10 @@ pub(crate) struct Group {
     pub(crate) directory: AbsPath,
     /// Nor where it does not exist at all.
     pub(crate) must_exist: bool,
+    /// Whether it may belong to the whole machine, with more in it than can be looked through for links at each start.
+    /// Where no command can write it, that is left to whoever can.
+    pub(crate) may_be_shared: bool,
     pub(crate) rows: Vec<Protected>,
-}
-
-/// What the user's own settings lie in, besides the root.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Owner {
-    /// The home directory, really.
-    pub(crate) home: Option<AbsPath>,
-    /// The same as it is named.
-    pub(crate) named_home: Option<Way>,
-    /// Directories of settings elsewhere (`CLAUDE_CONFIG_DIR`).
-    pub(crate) settings: Vec<Way>,
-    /// Where zsh's files are instead of the home directory (`ZDOTDIR`).
-    pub(crate) zsh: Option<Way>,
-    /// What is there instead of `.config` (`XDG_CONFIG_HOME`).
-    pub(crate) config: Option<Way>,
-    /// What is there instead of `.local/share` (`XDG_DATA_HOME`).
-    pub(crate) data: Option<Way>,
-}
-
-impl Owner {
-    /// The owner of this process, with the directories of settings that he has besides his home directory.
-    pub(crate) fn of_process(settings: &[PathBuf]) -> Result<Self, Error> {
-        let fault = |error| Error::System { doing: "reading the path of a settings directory", error };
-        let absolute = |path: &PathBuf| {
-            let path = std::path::absolute(path).map_err(fault)?;
-            AbsPath::try_from(path.as_path()).map_err(|error| fault(std::io::Error::other(error)))
-        };
-        let way = |path: &PathBuf| {
-            let path = std::path::absolute(path).map_err(fault)?;
-            Ok::<_, Error>(Way::from(&AbsPath::root(), path.as_os_str().as_bytes()))
-        };
-        let named_home = std::env::home_dir().filter(|home| home.is_absolute());
-        let home =
-            named_home.as_ref().map(|home| std::fs::canonicalize(home).unwrap_or_else(|_| home.clone()));
-        // As the programs that look there, which take no relative path.
-        let named = |variable| {
-            let directory = std::env::var_os(variable).map(PathBuf::from);
-            directory.filter(|path| path.is_absolute()).as_ref().map(way).transpose()
-        };
-        Ok(Owner {
-            home: home.as_ref().map(absolute).transpose()?,
-            named_home: named_home.as_ref().map(way).transpose()?,
-            settings: settings.iter().map(way).collect::<Result<_, _>>()?,
-            zsh: named("ZDOTDIR")?,
-            config: named("XDG_CONFIG_HOME")?,
-            data: named("XDG_DATA_HOME")?,
-        })
-    }
-
-    /// The paths that programs follow to all this.
-    pub(crate) fn ways(&self) -> impl Iterator<Item = &Way> {
-        let variables = [&self.named_home, &self.zsh, &self.config, &self.data];
-        variables.into_iter().flatten().chain(&self.settings)
-    }
-
-    fn is_home(&self, directory: &AbsPath) -> bool {
-        self.home.as_ref() == Some(directory)
-    }
-
-    /// In the home directory programs read these paths at every start, and fail where one refuses to be read.
-    pub(crate) fn stand_in(&self, directory: &AbsPath) -> StandIn {
-        if self.is_home(directory) { StandIn::File } else { StandIn::Socket }
-    }
 }
 
 /// What is protected in a writable directory, and on the way up from it.
@@ -238,39 +194,79 @@ pub(crate) fn in_root(root: &AbsPath, owner: &Owner) -> Vec<Group> {
 
 /// What is protected in the home directory, and with it.
 pub(crate) fn of_owner(owner: &Owner) -> Vec<Group> {
-    let whole = |path: &AbsPath| Protected {
-        path: path.clone(),
-        missing: Missing::Cover(StandIn::File),
-        inside: Inside::Data,
-    };
     let mut groups = Vec::new();
-    let readings = |ways: &[Way]| ways.iter().flat_map(Way::readings).collect::<Vec<_>>();
-    for path in readings(&owner.settings) {
-        groups.push(Group { directory: path.clone(), must_exist: false, rows: vec![whole(&path)] });
+    for path in owner.settings.iter().flat_map(Way::readings) {
+        groups.push(whole(&path, Inside::Data));
         groups.push(rows(&path, &[TOOL_ROWS], StandIn::File));
     }
     if let Some(home) = &owner.home {
         groups.push(group(home, &[HOME_ROWS, START_ROWS, ZSH_ROWS], owner));
+        groups.push(dumps(home));
         groups.extend(places(home, owner));
         groups.extend(tools(home, owner));
     }
-    let at = |way: &Option<Way>| readings(way.as_slice()).into_iter();
-    groups.extend(at(&owner.zsh).map(|directory| rows(&directory, &[ZSH_ROWS], StandIn::File)));
-    groups.extend(at(&owner.config).map(|directory| rows(&directory, &[CONFIG_ROWS], StandIn::File)));
-    groups.extend(at(&owner.data).map(|directory| data(&directory, StandIn::File)));
+    for (way, place) in &owner.places {
+        groups.extend(way.readings().iter().flat_map(|path| of_place(path, *place)));
+    }
     groups
 }
 
-/// Where `directory`, if it is somebody's home, has configuration and data.
+/// What a variable names, and the like.
+fn of_place(path: &AbsPath, place: Place) -> Vec<Group> {
+    let shared = |group| Group { may_be_shared: true, ..group };
+    match place {
+        Place::Zsh => vec![rows(path, &[ZSH_ROWS], StandIn::File), dumps(path)],
+        Place::Config => vec![rows(path, &[CONFIG_ROWS], StandIn::File)],
+        Place::Data => vec![shared(existing(path, DATA_ROWS, StandIn::File))],
+        Place::Cache => vec![existing(path, CACHE_ROWS, StandIn::File)],
+        Place::Directory => vec![shared(whole(path, Inside::Code))],
+        // Where something else is, a device perhaps, no shell finds what it could run.
+        Place::File if path.as_path().metadata().is_ok_and(|found| !found.is_file()) => Vec::new(),
+        Place::File => vec![whole(path, Inside::Data)],
+    }
+}
+
+/// All of a path.
+fn whole(path: &AbsPath, inside: Inside) -> Group {
+    let missing = Missing::Cover(StandIn::File);
+    let rows = vec![Protected { path: path.clone(), missing, inside }];
+    Group { directory: path.clone(), must_exist: false, may_be_shared: false, rows }
+}
+
+/// What the completion system of zsh left in a directory under other names than the usual one, and compiled forms of
+/// that, which would be newer. What a zsh that is yet to be installed will call it cannot be known.
+fn dumps(directory: &AbsPath) -> Group {
+    let entries = std::fs::read_dir(directory.as_path()).into_iter().flatten().flatten();
+    let host = std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
+    let is_dump =
+        |name: &Vec<u8>| name.starts_with(ZSH_DUMP.as_bytes()) && !is_half_made(name, host.trim_ascii_end());
+    let with_compiled = |name: Vec<u8>| [name.clone(), [&name, &b".zwc"[..]].concat()];
+    let names = entries.map(|entry| entry.file_name().into_encoded_bytes()).filter(is_dump);
+    let protected = names.flat_map(with_compiled).filter_map(|name| directory.join(name).ok());
+    let missing = Missing::Cover(StandIn::File);
+    let rows = protected.map(|path| Protected { path, missing, inside: Inside::Data }).collect();
+    Group { directory: directory.clone(), must_exist: true, may_be_shared: false, rows }
+}
+
+/// Whether a dump has the name under which zsh writes it: `.HOST.PROCESS` is behind the later one. Nobody reads it, and
+/// the next zsh with that number must be able to write it anew.
+fn is_half_made(name: &[u8], host: &[u8]) -> bool {
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let before = name[..name.len() - digits].strip_suffix(b".");
+    digits > 0 && before.and_then(|name| name.strip_suffix(host)).is_some_and(|name| name.ends_with(b"."))
+}
+
+/// Where `directory`, if it is somebody's home, has configuration, data and what is made anew.
 fn places(directory: &AbsPath, owner: &Owner) -> impl Iterator<Item = Group> {
     let stand_in = owner.stand_in(directory);
     let config = directory.join(".config").map(|config| rows(&config, &[CONFIG_ROWS], stand_in));
-    let data = directory.join(".local/share").map(|directory| data(&directory, stand_in));
-    config.into_iter().chain(data)
+    let data = directory.join(".local/share").map(|data| existing(&data, DATA_ROWS, stand_in));
+    let cache = directory.join(".cache").map(|cache| existing(&cache, CACHE_ROWS, stand_in));
+    config.into_iter().chain(data).chain(cache)
 }
 
-fn data(directory: &AbsPath, stand_in: StandIn) -> Group {
-    Group { must_exist: true, ..rows(directory, &[DATA_ROWS], stand_in) }
+fn existing(directory: &AbsPath, table: &[Row], stand_in: StandIn) -> Group {
+    Group { must_exist: true, ..rows(directory, &[table], stand_in) }
 }
 
 fn tools(directory: &AbsPath, owner: &Owner) -> Vec<Group> {
@@ -294,7 +290,8 @@ fn rows(directory: &AbsPath, tables: &[&[Row]], stand_in: StandIn) -> Group {
         };
         Some(Protected { path, missing: Missing::Cover(stand_in), inside })
     });
-    Group { directory: directory.clone(), must_exist: false, rows: protected.collect() }
+    let rows = protected.collect();
+    Group { directory: directory.clone(), must_exist: false, may_be_shared: false, rows }
 }
 
 #[cfg(test)]
@@ -311,9 +308,18 @@ mod tests {
 
     #[test]
     fn every_row_is_one_path_below_with_a_reason() {
-        for row in
-            [TOOL_ROWS, UPWARD_ROWS, ROOT_ROWS, START_ROWS, ZSH_ROWS, CONFIG_ROWS, DATA_ROWS, HOME_ROWS]
-                .concat()
+        for row in [
+            TOOL_ROWS,
+            UPWARD_ROWS,
+            ROOT_ROWS,
+            START_ROWS,
+            ZSH_ROWS,
+            CONFIG_ROWS,
+            DATA_ROWS,
+            CACHE_ROWS,
+            HOME_ROWS,
+        ]
+        .concat()
         {
             let below = path("/d").join(row.name).expect("no NUL");
             assert!(below.to_string() == format!("/d/{}", row.name) && !row.why.is_empty(), "{row:?}");
@@ -349,6 +355,22 @@ mod tests {
             let is_settings = path("/etc/claude").covers(&row.path);
             let is_above = !row.path.as_bytes().starts_with(b"/home/u/") && !is_settings;
             assert_eq!(is_file, !is_project && !is_above, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn a_dump_that_zsh_is_writing_is_told_from_one_that_it_reads() {
+        for (name, expected) in [
+            (".zcompdump.vm.2", true),
+            (".zcompdump-vm-5.9.vm.12345", true),
+            (".zcompdump", false),
+            (".zcompdump-vm-5.9", false),
+            (".zcompdump-vm-5.8.1", false),
+            (".zcompdump.vm.", false),
+            (".zcompdump-vm.2", false),
+            (".zcompdump.2", false),
+        ] {
+            assert_eq!(is_half_made(name.as_bytes(), b"vm"), expected, "{name}");
         }
     }
 

@@ -28,8 +28,11 @@
 //! work tree is that one (as in a linked worktree, where there never are such lines). So they stay where there are hooks.
 
 mod config;
+mod variables;
 
-use super::{Inside, Missing, Protected};
+pub(crate) use variables::Variables;
+
+use super::{Inside, Missing, Owner, Protected};
 use crate::cover::{Covers, StandIn};
 use crate::error::Error;
 use crate::resolve::Way;
@@ -53,6 +56,12 @@ const OWN_DIRECTORIES: [&[u8]; 7] =
 /// How deep configuration files may include each other; git's own limit.
 const MOST_INCLUDES: usize = 10;
 
+/// Configuration files below the home directory.
+const OF_USER: [&str; 2] = [".gitconfig", ".config/git/config"];
+
+/// Those of the machine, where git is the system's and where somebody built it.
+const OF_MACHINE: [&str; 2] = ["/etc/gitconfig", "/usr/local/etc/gitconfig"];
+
 /// What belongs to git in and around a root.
 #[derive(Debug, Default)]
 pub(crate) struct Repository {
@@ -64,6 +73,8 @@ pub(crate) struct Repository {
     pub(crate) ways: Vec<Way>,
     /// Protected files of which a command is to see a part only, unless the user's own configuration names hooks.
     pub(crate) excerpts: Vec<Excerpt>,
+    /// Whether a configuration names a directory of hooks.
+    pub(crate) names_hooks: bool,
     /// What was not followed, and why.
     pub(crate) warnings: Vec<String>,
 }
@@ -82,15 +93,20 @@ pub(crate) fn around(root: &AbsPath, home: Option<&AbsPath>) -> Result<Repositor
     search.finish()
 }
 
-/// What the configuration of the user and of the machine leads to from each of `roots`.
-pub(crate) fn of_owner(roots: &[AbsPath], home: Option<&AbsPath>) -> Result<Repository, Error> {
+/// What the configuration of the user and of the machine leads to from each of `roots`, and what variables say to git.
+pub(crate) fn of_owner(roots: &[AbsPath], owner: &Owner) -> Result<Repository, Error> {
+    let (home, variables) = (owner.home.as_ref(), &owner.git);
     let mut search = Search { home: home.cloned(), ..Search::default() };
-    let below_home = [".gitconfig", ".config/git/config"].into_iter();
-    let files =
-        below_home.filter_map(|name| home?.join(name).ok()).chain(AbsPath::new("/etc/gitconfig").ok());
-    for file in files {
-        search.configuration(&file, roots, 0);
+    let below_home = OF_USER.iter().filter_map(|name| home?.join(name).ok());
+    let of_machine = OF_MACHINE.iter().filter_map(|path| AbsPath::new(path).ok());
+    let named: Vec<AbsPath> = variables.files.iter().map(|way| search.go(way)).collect();
+    let work_tree = variables.work_tree.as_ref().map(|way| search.go(way));
+    let work_trees: Vec<AbsPath> = roots.iter().chain(&work_tree).cloned().collect();
+    for file in below_home.chain(of_machine).chain(named) {
+        search.configuration(&file, &work_trees, 0);
     }
+    search.follow(variables.values.clone(), &AbsPath::root(), &work_trees, 0);
+    search.named(variables, roots, work_tree)?;
     search.finish()
 }
 
@@ -119,6 +135,37 @@ impl Search {
                 "{locked} cannot be looked into; give its owner's permissions back (chmod u+rwx)"
             ),
         })
+    }
+
+    /// The git directories that variables name. A root's own is looked at with the root.
+    fn named(
+        &mut self,
+        variables: &Variables,
+        roots: &[AbsPath],
+        work_tree: Option<AbsPath>,
+    ) -> Result<(), Error> {
+        if let Some(common) = &variables.common {
+            let common = self.go(common);
+            self.shared(&common, &common);
+        }
+        let Some(directory) = &variables.directory else { return Ok(()) };
+        let named = self.go(directory);
+        let place = real(&named);
+        if roots.iter().any(|root| real(&below(root, ".git")) == place) {
+            return Ok(());
+        }
+        let beside = named.parent().unwrap_or_else(AbsPath::root);
+        let work_tree = work_tree.unwrap_or_else(|| beside.clone());
+        if !stands(&place) || place.as_path().is_file() {
+            self.protect(named.clone(), Missing::Cover(StandIn::Socket));
+            let Some(leads_to) = self.leads_to(&beside, &named) else { return Ok(()) };
+            return self.repository(&leads_to, &work_tree).map(drop);
+        }
+        let head = below(&place, "HEAD");
+        if !stands(&head) {
+            self.protect(head, Missing::Cover(StandIn::Socket));
+        }
+        self.repository(&place, &work_tree).map(drop)
     }
 
     fn root(&mut self, root: &AbsPath) -> Result<(), Error> {
@@ -161,13 +208,7 @@ impl Search {
 
     /// Follows a `.git` file.
     fn pointed_to(&mut self, root: &AbsPath, dot_git: &AbsPath) -> Result<(), Error> {
-        let Some(text) = content(dot_git, Some("gitdir:")) else { return Ok(()) };
-        let named = self.place(root, &text);
-        let Some(directory) = canonical(named.as_bytes()).filter(|path| path.as_path().is_dir()) else {
-            // A command that could make one would be the author of its hooks.
-            self.protect(named, Missing::Cover(StandIn::Socket));
-            return Ok(());
-        };
+        let Some(directory) = self.leads_to(root, dot_git) else { return Ok(()) };
         let common = self.repository(&directory, root)?;
         if knows(&directory, &common, root, dot_git) {
             // The first is in the second, but for a submodule's, which has no other.
@@ -179,6 +220,17 @@ impl Search {
             ));
         }
         Ok(())
+    }
+
+    /// The directory that such a file names.
+    fn leads_to(&mut self, anchor: &AbsPath, file: &AbsPath) -> Option<AbsPath> {
+        let named = self.place(anchor, &content(file, Some("gitdir:"))?);
+        let directory = canonical(named.as_bytes()).filter(|path| path.as_path().is_dir());
+        if directory.is_none() {
+            // A command that could make one would be the author of its hooks.
+            self.protect(named, Missing::Cover(StandIn::Socket));
+        }
+        directory
     }
 
     /// A git directory with all that hangs on it; gives the common one.
@@ -306,21 +358,26 @@ impl Search {
         }
         let config = GitConfig::read(file.as_path());
         let beside = file.parent().unwrap_or_else(AbsPath::root);
+        self.follow(config, &beside, work_trees, depth);
+    }
+
+    fn follow(&mut self, config: GitConfig, beside: &AbsPath, work_trees: &[AbsPath], depth: usize) {
         // git runs hooks in the work tree, where it says that this is.
-        let own_top = config.work_tree.map(|value| self.place(&beside, &value));
+        let own_top = config.work_tree.map(|value| self.place(beside, &value));
         let tops: BTreeSet<&AbsPath> = work_trees.iter().chain(&own_top).collect();
-        let hooks: Vec<AbsPath> = tops.iter().flat_map(|top| self.expanded(&config.hooks, top)).collect();
-        for included in self.expanded(&config.includes, &beside) {
+        let mut in_each =
+            |values: &[Vec<u8>]| tops.iter().flat_map(|top| self.expanded(values, top)).collect::<Vec<_>>();
+        let (hooks, templates) = (in_each(&config.hooks), in_each(&config.templates));
+        for included in self.expanded(&config.includes, beside) {
             self.configuration(&included, work_trees, depth + 1);
             self.protect(included, Missing::Cover(StandIn::File));
         }
-        for path in hooks {
-            self.found.protected.push(Protected {
-                path,
-                missing: Missing::Cover(StandIn::Socket),
-                inside: Inside::Scripts,
-            });
-        }
+        self.found.names_hooks |= !hooks.is_empty();
+        let missing = Missing::Cover(StandIn::Socket);
+        let scripts = hooks.into_iter().map(|path| Protected { path, missing, inside: Inside::Scripts });
+        self.found.protected.extend(scripts);
+        let code = templates.into_iter().map(|path| Protected { path, missing, inside: Inside::Code });
+        self.found.protected.extend(code);
     }
 
     /// The directories in a directory, none of them a link. One that cannot be looked into, since a command has taken the
@@ -342,7 +399,12 @@ impl Search {
     /// Paths of a configuration file: `~/x` is below the home directory, `~u/x` below that of u, `x` below `anchor`.
     fn expanded(&mut self, values: &[Vec<u8>], anchor: &AbsPath) -> Vec<AbsPath> {
         let mut places = Vec::new();
-        for value in values.iter().filter(|value| !value.is_empty()) {
+        for value in values {
+            // It need not be there where it says so.
+            let value = value.strip_prefix(b":(optional)").unwrap_or(value);
+            if value.is_empty() {
+                continue;
+            }
             let Some(after) = value.strip_prefix(b"~") else {
                 places.push(self.place(anchor, value));
                 continue;
@@ -357,10 +419,12 @@ impl Search {
 
     /// Where git finds what `text` names in a directory, and the way there.
     fn place(&mut self, anchor: &AbsPath, text: &[u8]) -> AbsPath {
-        let way = Way::from(anchor, text);
-        let place = way.place();
-        self.found.ways.push(way);
-        place
+        self.go(&Way::from(anchor, text))
+    }
+
+    fn go(&mut self, way: &Way) -> AbsPath {
+        self.found.ways.push(way.clone());
+        way.place()
     }
 
     fn protect(&mut self, path: AbsPath, missing: Missing) {
@@ -440,7 +504,7 @@ fn canonical(path: &[u8]) -> Option<AbsPath> {
     AbsPath::try_from(path.as_path()).ok()
 }
 
-fn real(path: &AbsPath) -> AbsPath {
+pub(super) fn real(path: &AbsPath) -> AbsPath {
     canonical(path.as_bytes()).unwrap_or_else(|| path.clone())
 }
 

@@ -20,13 +20,15 @@ impl Resolver {
         owner: &Owner,
         files: &mut FileSets,
     ) -> Result<Vec<Protected>, Error> {
-        let git::Repository { mut protected, mut ways, .. } = git::of_owner(roots, owner.home.as_ref())?;
-        let owner_has_hooks = protected.iter().any(|one| one.inside == Inside::Scripts);
+        let git::Repository { mut protected, mut ways, names_hooks, warnings, excerpts, .. } =
+            git::of_owner(roots, owner)?;
+        warnings.into_iter().for_each(|warning| self.warnings.push(Kind::Git, warning));
+        self.excerpts.extend(excerpts.into_iter().filter(|_| !names_hooks));
         for root in roots {
             let found = git::around(root, owner.home.as_ref())?;
             protected.extend(found.protected);
             found.warnings.into_iter().for_each(|warning| self.warnings.push(Kind::Git, warning));
-            self.excerpts.extend(found.excerpts.into_iter().filter(|_| !owner_has_hooks));
+            self.excerpts.extend(found.excerpts.into_iter().filter(|_| !names_hooks));
             ways.extend(found.ways);
             for path in found.writable {
                 if let Some(deny) = stays_hidden(policy, root, &path, files) {
@@ -102,7 +104,9 @@ impl Resolver {
         }
         for one in &group.rows {
             if is_open || exists(&one.path) || self.can_be_made(&one.path, files) {
-                self.protect(one, files)?;
+                let is_looked_into = is_open || !group.may_be_shared;
+                let inside = if is_looked_into { one.inside } else { Inside::Data };
+                self.protect(&Protected { inside, ..one.clone() }, files)?;
             }
         }
         Ok(())

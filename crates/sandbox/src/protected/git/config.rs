@@ -1,5 +1,5 @@
 //! The few values of a git configuration file that lead git to further files: includes, the hooks' directory, the
-//! work tree.
+//! templates of new repositories, the work tree.
 //!
 //! It is read more generously than git reads it: a file that git would refuse still yields what it seems to name, and
 //! a conditional include counts whatever its condition. Only too much is then protected. Other values name programs
@@ -20,6 +20,8 @@ pub(super) struct GitConfig {
     pub(super) includes: Vec<Vec<u8>>,
     /// `core.hooksPath`; of several the last one counts, and each may be in force under another condition.
     pub(super) hooks: Vec<Vec<u8>>,
+    /// `init.templateDir`: what is put into each new repository, hooks among it.
+    pub(super) templates: Vec<Vec<u8>>,
     /// `core.worktree`.
     pub(super) work_tree: Option<Vec<u8>>,
 }
@@ -28,6 +30,12 @@ impl GitConfig {
     /// Reads a file; one that is not there, or no regular one, names nothing.
     pub(super) fn read(path: &Path) -> Self {
         regular_content(path).map(|text| Self::parse(&text)).unwrap_or_default()
+    }
+
+    /// Takes in a value by its whole name, as variables give it: `core.hooksPath`, `includeIf.CONDITION.path`.
+    pub(super) fn take_named(&mut self, name: &[u8], value: Vec<u8>) {
+        let key = name.rsplit(|&byte| byte == b'.').next().unwrap_or_default().to_ascii_lowercase();
+        self.take(&section_name(name), &key, value);
     }
 
     fn parse(text: &[u8]) -> Self {
@@ -78,6 +86,7 @@ impl GitConfig {
         match (section, key) {
             (b"include" | b"includeif", b"path") => self.includes.push(value),
             (b"core", b"hookspath") => self.hooks.push(value),
+            (b"init", b"templatedir") => self.templates.push(value),
             (b"core", b"worktree") => self.work_tree = Some(value),
             _ => {}
         }
