@@ -19,6 +19,7 @@ mod change;
 mod codes;
 mod directory;
 mod globs;
+mod groups;
 mod launchers;
 mod options;
 mod runners;

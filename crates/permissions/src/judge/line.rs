@@ -2,6 +2,7 @@
 //! through is for [`parts`].
 
 mod parts;
+mod unseen;
 
 use super::access::{Touch, touches};
 use super::files::{Files, Hit, refuses};
@@ -290,8 +291,7 @@ impl<'a> Lines<'a, '_> {
             return Some(self.verdict(person, Reason::Guardrails, None));
         }
         if mode == Mode::BypassPermissions {
-            let at = (0..self.programs.list.len()).find(|at| may_be_remover(&self.programs.list[*at]))?;
-            return Some(self.verdict(person, Reason::Uncertain(program::Reason::DynamicName), Some(at)));
+            return self.may_remove_unseen().map(|(reason, at)| self.verdict(person, reason, at));
         }
         if let Some((at, path)) = self.protected().filter(|_| !self.keeps_files) {
             return Some(self.verdict(Answer::Ask(Answerer::Anyone), Reason::Protected(path), Some(at)));
@@ -340,12 +340,4 @@ fn hides_code(programs: &Programs) -> bool {
     };
     programs.uncertain.iter().any(|uncertain| hides(uncertain.reason))
         || programs.list.iter().any(indirect::rebinds)
-}
-
-/// Whether a program's name is put together while the line runs, out of a text that names one that removes
-/// files.
-fn may_be_remover(program: &Program) -> bool {
-    let removes = |name: &str| matches!(name, "rm" | "rmdir" | "unlink" | "mv" | "rsync" | "find");
-    let raw = program.words.first().filter(|_| program.name.is_none()).map(|word| &word.raw);
-    raw.is_some_and(|raw| raw.split(|c: char| !c.is_ascii_alphanumeric()).any(removes))
 }

@@ -2,15 +2,15 @@
 
 use super::behind::{Enters, Found, Inner, Language};
 use super::options::{Grammar, Stop};
-use super::{Reason, Words, builtin, codes};
+use super::{Reason, Words, builtin, codes, groups};
 use crate::judge::is_home_spelled;
 use crate::shell::{Word, WordFlags};
 
 /// What stands behind a program of that base name, where it is one of these.
 pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
     Some(match name {
-        "bash" | "rbash" | "sh" | "dash" | "ash" | "ksh" | "ksh93" | "mksh" | "yash" | "posh" | "zsh"
-        | "fish" | "csh" | "tcsh" => return shell(words, language_of(name)),
+        "pwsh" | "powershell" => return power_shell(words),
+        name if is_shell(name) => return shell(words, language_of(name)),
         "eval" => code_of_own(words, usize::MAX),
         "trap" => code_of_own(words, 1),
         "mapfile" | "readarray" | "compgen" | "complete" => callback(name, words),
@@ -22,6 +22,8 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
         "fd" | "fdfind" => fd(words),
         "parallel" | "sem" => parallel(words),
         "su" => su(words),
+        "sg" => groups::group(words),
+        "newgrp" => groups::new_group(words),
         "runuser" => runuser(words),
         "script" => script(words),
         "flock" => flock(words),
@@ -64,6 +66,17 @@ const SHELL_LONG: [&str; 14] = [
     "wordexp",
     "protected",
 ];
+
+/// Shells whose options are those of `sh`.
+const SHELLS: [&str; 22] = [
+    "bash", "rbash", "sh", "dash", "ash", "ksh", "ksh93", "mksh", "lksh", "oksh", "loksh", "bosh", "pbosh",
+    "hush", "sash", "yash", "posh", "osh", "zsh", "fish", "csh", "tcsh",
+];
+
+/// Whether a program of that base name is a shell that may read its code from standard input.
+pub(super) fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
 
 /// The language that a program reads code in.
 pub(super) fn language_of(name: &str) -> Language {
@@ -147,6 +160,20 @@ fn run_by_shell(words: &Words, language: Language) -> Option<Found> {
     })
 }
 
+/// `pwsh -Command CODE`, `pwsh -File FILE`; the names of options may be cut short, and case does not count.
+fn power_shell(words: &Words) -> Option<Found> {
+    let letter = |word: &Word| value(word)?.strip_prefix('-')?.chars().next().map(|c| c.to_ascii_lowercase());
+    let given = |wanted: char| words.iter().position(|word| letter(word) == Some(wanted));
+    match (given('c'), given('f'), given('e')) {
+        (Some(at), ..) if at + 1 < words.len() && value(&words[at + 1]) != Some("-") => {
+            Some(Found::other(vec![Inner::code(&words[at + 1..], Language::Other)]))
+        }
+        (None, Some(_), _) => None,
+        (None, None, Some(_)) => Some(Found::hidden(Reason::OtherLanguage)),
+        _ => Some(Found::hidden(Reason::CodeFromInput)),
+    }
+}
+
 /// Whether a file is the standard input, or another descriptor that the line may have filled.
 fn names_input(path: &str) -> bool {
     path == "/dev/stdin"
@@ -179,7 +206,8 @@ fn callback(name: &str, words: &Words) -> Found {
     };
     let given = options.given.iter().filter(|(letter, _)| is_code(*letter));
     let found: Vec<_> = given.filter_map(|(_, text)| code(text)).collect();
-    if found.is_empty() { Found::nothing() } else { Found::other(found) }
+    // The shell adds words of its own to it, a line that was read among them.
+    if found.is_empty() { Found::nothing() } else { Found::other(found).with_more() }
 }
 
 /// `history -s CODE`: a later `fc -s` runs it.

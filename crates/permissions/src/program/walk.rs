@@ -131,6 +131,10 @@ impl<'a> Walk<'a> {
     }
 
     fn command(&mut self, command: &Command, context: Context) {
+        if context.is_rough && starts_with_option(&command.words) {
+            // What stands in front of an option was taken for a keyword, and has options.
+            return self.guess(&command.words.clone().into(), &context);
+        }
         let assignments = command.assignments.clone();
         self.level(Level { words: command.words.clone().into(), assignments, context });
     }
@@ -317,7 +321,11 @@ impl<'a> Walk<'a> {
             if value.is_none_or(|value| !value.is_empty() && !value.starts_with('-')) {
                 let name = value.map(|value| base_name(value, self.start.folds_case));
                 let more = context.more.is_some() || words.len() > at + GUESSED_WORDS;
+                let is_shell = name.as_deref().is_some_and(special::is_shell) && at + 1 == words.len();
                 self.list_guess(words.part(at..at + GUESSED_WORDS), name, more, context);
+                if is_shell {
+                    self.feed_guess(context);
+                }
             }
             self.guess_code(word, context);
         }
@@ -337,6 +345,18 @@ impl<'a> Walk<'a> {
             directory: context.directory.clone(),
             redirections: context.redirections.clone(),
         });
+    }
+
+    /// Reads what stands in the line for the standard input of a program that may be a shell.
+    fn feed_guess(&mut self, context: &Context) {
+        let redirections = context.redirections.clone();
+        let texts: Vec<Code> = redirections.iter().filter_map(text_of).collect();
+        for text in &texts {
+            self.guess_text(&text.text, context);
+        }
+        if texts.is_empty() {
+            self.unfed.push(context.clone());
+        }
     }
 
     fn guess_code(&mut self, word: &Word, context: &Context) {

@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
         self.peek() == Some(b'|') && self.peek_at(1) != Some(b'|')
     }
 
-    /// `!` or `time` before a pipeline.
+    /// `!` or `time` before a pipeline, the latter with its option.
     fn prefix(&mut self) -> Result<()> {
         let word = match self.keyword() {
             Some(Keyword::Not) => "!",
@@ -182,14 +182,23 @@ impl<'a> Reader<'a> {
             _ => return Ok(()),
         };
         self.advance(word.len());
-        if !self.peek().is_some_and(super::reader::is_blank) {
-            return Err(Reason::Prefix);
+        self.blanks_of_prefix()?;
+        if word == "time" && self.shell == Shell::Bash && self.plain_word() == "-p" {
+            self.advance("-p".len());
+            self.blanks_of_prefix()?;
         }
-        self.skip_blanks()?;
         match self.peek() {
             None | Some(b'-' | b'\n' | b'#' | b';' | b'&' | b'|' | b')') => Err(Reason::Prefix),
             _ if matches!(self.keyword(), Some(Keyword::Not | Keyword::Time)) => Err(Reason::Prefix),
             _ => Ok(()),
+        }
+    }
+
+    /// The blanks behind a word of a prefix.
+    fn blanks_of_prefix(&mut self) -> Result<()> {
+        match self.peek() {
+            Some(byte) if super::reader::is_blank(byte) => self.skip_blanks(),
+            _ => Err(Reason::Prefix),
         }
     }
 

@@ -39,7 +39,7 @@ pub enum Reason {
     /// A keyword whose command this reader does not read: `select`, `coproc`, `function`, …
     #[error("it uses a keyword that is not read")]
     Keyword,
-    /// `time -p`, `time` in a substitution, `! !`.
+    /// `time --`, `time` in a substitution, `! !`.
     #[error("`time` or `!` stands where its meaning is uncertain")]
     Prefix,
     /// Neither `{ … }` nor `( … )`, or an unusual name.

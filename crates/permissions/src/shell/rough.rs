@@ -15,10 +15,24 @@ pub(super) fn commands(line: &str) -> Vec<Command> {
     let mut seen = HashSet::new();
     joined
         .split(['\n', ';', '&', '|', '(', ')', '`'])
+        .flat_map(with_bodies)
         .map(str::trim)
         .filter(|part| !part.is_empty() && seen.insert(*part))
         .filter_map(command)
         .collect()
+}
+
+/// More words than these, behind which a command may start, are not looked behind.
+const MOST_BODIES: usize = 8;
+
+/// A part, and what follows each word in it behind which a command may start: `coproc NAME { COMMAND`.
+fn with_bodies(part: &str) -> impl Iterator<Item = &str> {
+    let mut at = 0;
+    let behind = part.split_inclusive(char::is_whitespace).filter_map(move |word| {
+        at += word.len();
+        matches!(word.trim_end(), "{" | "then" | "do" | "else" | "!" | "time").then(|| &part[at..])
+    });
+    std::iter::once(part).chain(behind.take(MOST_BODIES))
 }
 
 fn command(part: &str) -> Option<Command> {

@@ -59,7 +59,16 @@ fn delimiters() {
 #[test]
 fn keywords() {
     check("time rm prey", "rm prey");
+    check("time -p rm prey", "rm prey");
+    check("time -p\t rm prey; ! rm x", "rm prey; rm x");
     refuse("time -- rm prey");
+    refuse("time -p -- rm prey");
+    refuse("time -- -p rm prey"); // bash runs `-p`.
+    refuse("time -p -p rm prey");
+    refuse("time -pv rm prey");
+    refuse("time -- -- rm prey");
+    refuse("time -p; rm prey");
+    refuse("time -p time rm prey");
     refuse("! ! rm prey");
     refuse("! time rm prey");
     refuse("coproc rm prey");

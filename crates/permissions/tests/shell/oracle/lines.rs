@@ -221,7 +221,18 @@ impl Lines {
     }
 
     fn and_or(&mut self, depth: usize, bodies: &mut String) -> String {
-        let mut line = String::from(self.pick(&["", "", "", "", "! ", "time ", ""]));
+        let mut line = String::from(self.pick(&[
+            "",
+            "",
+            "",
+            "",
+            "! ",
+            "time ",
+            "",
+            "time -p ",
+            "time -- ",
+            "time -p -- ",
+        ]));
         line.push_str(&self.command(depth, bodies));
         while self.chance(4) {
             line.push_str(self.pick(&[" && ", "||", " | ", "|", "&&", " |& ", " |\n"]));
