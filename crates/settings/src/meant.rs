@@ -34,7 +34,8 @@ impl Key {
         }
         let section = held_by.map_or(section.into(), Key::full_name);
         let said = words(name);
-        by_side(&section, &said).or_else(|| by_letters(&section, name)).or_else(|| by_words(&section, &said))
+        let by_look = by_side(&section, &said).or_else(|| by_letters(&section, name));
+        by_look.or_else(|| by_words(&section, &said)).or_else(|| by_letters(&section, &without_blanks(name)))
     }
 
     /// The key that `name` in `section` may have been meant for: one much like it, best one of the same section.
@@ -64,10 +65,15 @@ impl Key {
 /// Whether a key sounds as though it should close something.
 pub(crate) fn sounds_like_deny(name: &str) -> bool {
     let name = &*look(name, LONGEST_WITH_SECTIONS);
-    let letters = name.to_ascii_lowercase();
+    let letters = without_blanks(name).to_ascii_lowercase();
     let parts =
         ["deny", "denied", "block", "forbid", "disallow", "hide", "hidden", "exclude", "restrict", "protect"];
     parts.iter().any(|part| letters.contains(part)) || words(name).contains(&DENY.into())
+}
+
+/// Letters with blanks between them are read as a word.
+fn without_blanks(name: &str) -> String {
+    name.split_whitespace().collect()
 }
 
 fn is_long(name: &str) -> bool {
@@ -278,6 +284,16 @@ mod tests {
             (TOP, "\u{feff}sand\u{200d}box\u{200b}\0", "sandbox"),
             (TOP, "\u{a0}permission\u{17f}\u{2060}", "permissions"),
             (TOP, "ｓandbox", "sandbox"),
+            (TOP, "\u{fff9}s\u{fff9}a\u{fff9}n\u{fff9}d\u{fff9}b\u{fff9}o\u{fff9}x", "sandbox"),
+            (TOP, "s\u{2800}a\u{2800}n\u{2800}d\u{2800}b\u{2800}o\u{2800}x", "sandbox"),
+            (TOP, "s a n d b o x", "sandbox"),
+            (TOP, "s\u{2009}a\u{1680}n\u{3000}d\u{a0}b\u{202f}o\u{2003}x", "sandbox"),
+            (
+                FILESYSTEM,
+                "d\u{fff9}e\u{600}n\u{6dd}y\u{13430}R\u{110cd}e\u{fffb}ad",
+                "sandbox.filesystem.denyRead",
+            ),
+            (FILESYSTEM, "d e n y R e a d", "sandbox.filesystem.denyRead"),
             (TOP, "𝐬andbox", "sandbox"),
             (TOP, "sándbox\u{301}", "sandbox"),
             (TOP, "sandb中x", "sandbox"),
