@@ -34,18 +34,28 @@ impl<'a> Files<'a, '_> {
             _ if touch.reached.iter().any(covers) => Hit::Yes,
             Place::Paths(_) => Hit::No,
             Place::Wildcard(found) => {
-                let meets =
-                    |found: &AbsPath| paths.patterns().iter().any(|rule| may_meet(found, rule.as_literal()));
+                let meets = |found: &AbsPath| self.any(paths, found, may_meet);
                 if found.iter().any(meets) { Hit::Maybe } else { Hit::No }
             }
             Place::Below { hidden, .. } => {
                 let lies = |found: &AbsPath| {
-                    paths.patterns().iter().any(|rule| may_lie_below(found, rule.as_literal(), *hidden))
+                    self.any(paths, found, |found, rule| may_lie_below(found, rule, *hidden))
                 };
                 if touch.reached.iter().any(lies) { Hit::Maybe } else { Hit::No }
             }
             Place::Unknown => Hit::Maybe,
         }
+    }
+
+    /// Whether `meets` is true of what is found and some pattern of a rule, as written, or in small letters where case
+    /// does not tell files apart.
+    fn any(&self, paths: &PathRule, found: &AbsPath, meets: impl Fn(&AbsPath, &AbsPath) -> bool) -> bool {
+        let folded = self.context.folds_case.then(|| fold(found));
+        paths
+            .patterns()
+            .iter()
+            .map(|rule| rule.as_literal())
+            .any(|rule| meets(found, rule) || folded.as_ref().is_some_and(|found| meets(found, &fold(rule))))
     }
 
     /// The allow rule that lets `access` to `path` through: it covers the path as written and where its links

@@ -11,7 +11,7 @@ use super::Context;
 use super::access::Touch;
 use super::copied::{Copied, Source};
 use super::place::Place;
-use crate::program::{Programs, Role};
+use crate::program::{Globs, Programs, Role};
 use crate::removal::Brought;
 use crate::shell::Reading;
 use palisade_policy::AbsPath;
@@ -29,6 +29,8 @@ pub(super) struct Moved {
     moves: Vec<Move>,
     /// Whether a program may run before one that stands in front of it.
     in_any_order: bool,
+    /// What the line's wildcards find.
+    globs: Globs,
 }
 
 #[derive(Debug)]
@@ -64,7 +66,7 @@ impl Moved {
             |one: &Move| programs.outwards(one.program).skip(1).any(|outer| outer.role == Role::Other);
         let in_any_order =
             !moves.is_empty() && (runs_in_any_order(line, reading) || moves.iter().any(repeats));
-        Moved { in_any_order, moves }
+        Moved { in_any_order, moves, globs: programs.globs }
     }
 
     /// The touch as it is once what the program may find moved has been.
@@ -79,6 +81,7 @@ impl Moved {
             touch.place = Place::Unknown;
         }
         touch.reached.extend(led.into_iter().flat_map(|led| led.paths));
+        touch.place = touch.place.with(self.globs);
         if let Place::Wildcard(paths) = &touch.place
             && !paths.iter().all(|path| self.found(path, program, context).is_certain())
         {

@@ -4,7 +4,7 @@
 //! names one counts as not known.
 
 use super::Context;
-use crate::program::{Directory, Program};
+use crate::program::{Directory, Globs, Program};
 use crate::shell::Word;
 use palisade_policy::AbsPath;
 
@@ -38,6 +38,47 @@ impl Place {
             _ => self,
         }
     }
+
+    /// The place where wildcards find what `globs` says: with a name for each that they find then.
+    pub(super) fn with(self, globs: Globs) -> Self {
+        match self {
+            Place::Wildcard(paths) if globs != Globs::default() => {
+                let found: Option<Vec<Vec<AbsPath>>> =
+                    paths.iter().map(|path| loosened(path, globs)).collect();
+                found.map_or(Place::Unknown, |found| Place::Wildcard(found.concat()))
+            }
+            _ => self,
+        }
+    }
+}
+
+/// What a path with wildcards may be where they find names with a dot in front, or in another case.
+fn loosened(path: &AbsPath, globs: Globs) -> Option<Vec<AbsPath>> {
+    /// With more names that may start with a dot nobody looks at all of them.
+    const MOST: usize = 64;
+    let mut found = vec![AbsPath::root()];
+    for name in path.components() {
+        let is_wild = name.iter().any(|byte| b"*?[".contains(byte));
+        let name = if is_wild && globs.folds_case { in_any_case(name) } else { name.to_vec() };
+        let dotted = (globs.dots && name.first().is_some_and(|byte| b"*?[".contains(byte)))
+            .then(|| [b".", name.as_slice()].concat());
+        let names = std::iter::once(name).chain(dotted);
+        found = names
+            .flat_map(|name| found.iter().filter_map(move |path| path.join(&name).ok()).collect::<Vec<_>>())
+            .collect();
+        if found.len() > MOST {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+fn in_any_case(name: &[u8]) -> Vec<u8> {
+    let letter = |byte: &u8| match byte.is_ascii_alphabetic() {
+        true => vec![b'[', byte.to_ascii_lowercase(), byte.to_ascii_uppercase(), b']'],
+        false => vec![*byte],
+    };
+    name.iter().flat_map(letter).collect()
 }
 
 /// Where `word`, or the part `text` of its value, leads when `program` uses it as a path.

@@ -468,6 +468,37 @@ fn a_search_of_a_directory_may_find_what_must_not_be_read() {
     all(&Session::new(), &searching[..8], "allow");
 }
 
+/// Names that start with a dot are found by a wildcard, and case does not count, once the line says so.
+#[test]
+fn a_wildcard_finds_what_the_line_has_it_find() {
+    let session = open(&["Read(.env)", "Read(conf/.Key)"]).mode(Mode::BypassPermissions);
+    let finding = [
+        "shopt -s dotglob; cat ?env",
+        "shopt -s dotglob; cat *",
+        "shopt -s dotglob\ncat < ?env",
+        "shopt -s dotglob; cat [.]env",
+        "shopt -s dotglob; cat co*/?Key",
+        "shopt -s dotglob; cp ?env x",
+        "shopt -s nocaseglob; cat .EN*",
+        "shopt -s nocaseglob dotglob; cat ?NV",
+        "shopt -s nocaseglob; cat co*/.k??",
+        "GLOBIGNORE=x; cat ?env",
+        "export GLOBIGNORE=x; cat *",
+        "bash -O dotglob -c 'cat ?env'",
+        "BASHOPTS=dotglob bash -c 'cat ?env'",
+        "shopt -s $O; cat ?env",
+        "shopt -s dotglob; cat */*/*/*/*/*/*/*/x",
+    ];
+    all(&session, &finding, "asks");
+    all(&session, &["cat ?env", "cat *", "shopt -s nullglob; cat ?env", "cat *.rs"], "allow");
+    all(&session, &["shopt -s dotglob; cat *.rs", "shopt -s nocaseglob; cat *.RS"], "allow");
+    let editing = Session::new().mode(Mode::AcceptEdits).allow(&["Bash(shopt *)"]);
+    all(&editing, &["shopt -s dotglob; touch ?npmrc", "shopt -s dotglob; touch *laude/x"], "asks");
+    // Where case does not tell files apart, a directory is found by any.
+    let folding = Session { folds_case: true, ..open(&["Read(secret/**)", "Read(keys/.a)"]) };
+    all(&folding, &["cat SECRET/*", "grep -r KEY KEYS"], "asks");
+}
+
 #[test]
 fn ordinary_lines_ask_nothing() {
     let inside = [
