@@ -4,8 +4,19 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use tokio::io::unix::AsyncFd;
 
-/// Passed on to the command.
-const PASSED_ON: [Signal; 8] = [
+/// Passed on to the command: whatever would end this process, which has to clear up behind the command first, or stop it.
+/// Not memory faults, which are our own, and not real-time signals, which nobody sends to a program that asks for none.
+const PASSED_ON: [Signal; 18] = [
+    Signal::SIGABRT,
+    Signal::SIGALRM,
+    Signal::SIGIO,
+    Signal::SIGPROF,
+    Signal::SIGPWR,
+    Signal::SIGSTKFLT,
+    Signal::SIGSYS,
+    Signal::SIGTRAP,
+    Signal::SIGVTALRM,
+    Signal::SIGXCPU,
     Signal::SIGHUP,
     Signal::SIGINT,
     Signal::SIGQUIT,
@@ -16,8 +27,10 @@ const PASSED_ON: [Signal; 8] = [
     Signal::SIGCONT,
 ];
 
-/// `si_code` of a signal that the kernel itself sent: of those above, because of a key that was pressed or a terminal
-/// that is gone.
+/// Those that the kernel itself sends because of a key that was pressed or a terminal that is gone.
+const OF_TERMINALS: [Signal; 3] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT];
+
+/// `si_code` of a signal that the kernel itself sent.
 const SI_KERNEL: i32 = 0x80;
 
 /// The signals that this process receives.
@@ -64,7 +77,8 @@ impl Signals {
                 Some(info) => {
                     let signal = Signal::try_from(info.ssi_signo as i32)?;
                     let is_of_jobs = matches!(signal, Signal::SIGTSTP | Signal::SIGCONT);
-                    return Ok(Received { signal, is_for_all: is_of_jobs || info.ssi_code == SI_KERNEL });
+                    let is_of_terminal = OF_TERMINALS.contains(&signal) && info.ssi_code == SI_KERNEL;
+                    return Ok(Received { signal, is_for_all: is_of_jobs || is_of_terminal });
                 }
                 None => ready.clear_ready(),
             }
