@@ -2,7 +2,8 @@
 
 use super::{Pty, await_state, run};
 use palisade_tests::{Marker, Project, eventually};
-use std::process::Command;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::{Child, Command, Stdio};
 
 #[test]
 fn the_streams_are_the_terminal_and_know_its_size() {
@@ -158,39 +159,81 @@ fn nothing_can_be_typed_into_the_callers_terminal() {
     assert_eq!(shown, "Operation not permitted\r\n".repeat(12));
 }
 
-/// What `palisade run` with `line` leaves of its terminal's permissions: mode and group before, inside at the end, after.
-fn permissions_around(project: &Project, line: &str) -> [(u32, u32); 3] {
-    const SHOW: &str = "stat -Lc '%a %g' /proc/self/fd/0";
-    let palisade = project.run().options(["-c", &format!("{line}; {SHOW}")]).into_command();
-    let mut shell = Command::new("bash");
-    shell.args(["-c", &format!("{SHOW}; \"$0\" \"$@\"; {SHOW}")]);
-    shell.arg(palisade.get_program()).args(palisade.get_args()).current_dir(project.root());
-    for (name, value) in palisade.get_envs() {
-        shell.env(name, value.unwrap_or_default());
+/// Inside they are nodes that only the command has, so nothing that it does to them is done to the caller's.
+#[test]
+fn nobody_else_is_let_in_to_a_terminal_whatever_streams_it_is() {
+    let Some(project) = Project::where_it_works() else { return };
+    let script = "import os, sys\n\
+                  for fd in range(3):\n\
+                  \x20if os.isatty(fd):\n\
+                  \x20 for change in (os.fchmod, os.chmod):\n\
+                  \x20  at = fd if change == os.fchmod else f'/proc/self/fd/{fd}'\n\
+                  \x20  try: change(at, 0o666); print('changed', file=sys.stderr)\n\
+                  \x20  except OSError as error: print(error.strerror, os.ttyname(fd), file=sys.stderr)";
+    project.write("open.py", script);
+    let palisade = project.run().options(["--", "python3", "open.py"]).into_command();
+    for (streams, terminals) in
+        [("", 3), ("| cat", 2), ("< /dev/null", 2), ("< /dev/tty", 3), ("2>&1 | cat", 1)]
+    {
+        let mut shell = Command::new("bash");
+        shell.args(["-c", &format!("\"$0\" \"$@\" {streams}; stat -Lc %a /proc/self/fd/2")]);
+        shell.arg(palisade.get_program()).args(palisade.get_args()).current_dir(project.root());
+        for (name, value) in palisade.get_envs() {
+            shell.env(name, value.unwrap_or_default());
+        }
+        let (_, shown) = Pty::start(&shell).end();
+        let said: Vec<&str> = shown.lines().collect();
+        let Some((mode, said)) = said.split_last() else { panic!("{streams}: nothing is said") };
+        assert_eq!(said.len(), terminals * 2, "{streams}: {shown}");
+        let is_shut = |line: &&str| line.starts_with("Read-only file system /dev/");
+        assert!(said.iter().all(is_shut) && !mode.ends_with('6'), "{streams}: {shown}");
     }
-    let (_, shown) = Pty::start(&shell).end();
-    let read = |line: &str| {
-        let (mode, group) = line.split_once(' ').expect("two words");
-        (u32::from_str_radix(mode, 8).expect("octal"), group.parse().expect("a number"))
-    };
-    let seen: Vec<_> = shown.lines().map(read).collect();
-    seen.try_into().expect("three lines")
 }
 
+/// The sandbox has no node of a terminal that is neither the controlling one nor standard output. The second command
+/// finds the first one's doing, and outlasts it.
 #[test]
-fn a_terminal_opened_to_other_users_is_closed_again() {
+fn another_terminal_is_closed_again_and_no_command_opens_it_for_the_next() {
     let Some(project) = Project::where_it_works() else { return };
-    for open in ["chmod 666 /proc/self/fd/0", "chmod 606 /proc/self/fd/2", "chmod 000 /proc/self/fd/1"] {
-        let [before, inside, after] = permissions_around(&project, open);
-        assert!(inside.0 != before.0 && after == before, "{open}: {before:?} {inside:?} {after:?}");
-    }
+    let (_keyboard, terminal) = super::pty::open_pair().expect("a terminal");
+    let mode = || terminal.metadata().expect("open").permissions().mode() & 0o7777;
+    let before = mode();
+    let start = |first: &str, name: &str| {
+        let line = format!("{first}; touch up-{name}; until test -e end-{name}; do sleep 0.02; done");
+        let mut palisade = project.run().options(["-c", &line]).into_command();
+        palisade.stdin(terminal.try_clone().expect("a descriptor"));
+        let child = palisade.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("palisade starts");
+        eventually("the command runs", || project.root().join(format!("up-{name}")).exists());
+        child
+    };
+    let end = |name: &str, mut child: Child| {
+        project.write(format!("end-{name}"), "");
+        assert!(child.wait().expect("own child").success(), "{name}");
+    };
+    let opener = start("chmod 666 /proc/self/fd/0", "a");
+    assert_eq!(mode(), 0o666, "without that this test shows nothing");
+    let next = start("true", "b");
+    end("a", opener);
+    assert_eq!(mode(), before);
+    end("b", next);
+    assert_eq!(mode(), before);
+    let closer = start("chmod 000 /proc/self/fd/0", "c");
+    end("c", closer);
+    assert_eq!(mode(), before & 0o700, "its owner has it back, whom it was taken from");
 }
 
 /// Only root can give the terminal back to the group that it had; from another it is taken.
 #[test]
 fn a_terminal_given_to_another_group_is_closed_to_it() {
     let Some(project) = Project::where_it_works() else { return };
+    let (_keyboard, terminal) = super::pty::open_pair().expect("a terminal");
+    let seen =
+        || terminal.metadata().map(|metadata| (metadata.mode() & 0o7777, metadata.gid())).expect("open");
+    let before = seen();
     let line = "chgrp \"$(id -g)\" /proc/self/fd/0 && chmod 660 /proc/self/fd/0";
-    let [before, _, after] = permissions_around(&project, line);
+    let mut palisade = project.run().options(["-c", line]).into_command();
+    palisade.stdin(terminal.try_clone().expect("a descriptor"));
+    assert!(palisade.status().expect("palisade starts").success());
+    let after = seen();
     assert!(after == before || after.0 == before.0 & 0o707, "{before:?} {after:?}");
 }

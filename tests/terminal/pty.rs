@@ -104,7 +104,7 @@ impl Pty {
 }
 
 /// The keyboard and screen of a new terminal, and the terminal. No other program that is started meanwhile gets them.
-fn open_pair() -> nix::Result<(File, File)> {
+pub(super) fn open_pair() -> nix::Result<(File, File)> {
     let ours = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC)?;
     grantpt(&ours)?;
     unlockpt(&ours)?;

@@ -6,7 +6,7 @@ use crate::json::{self, JsonOutput};
 use crate::options::RunOptions;
 use crate::policy::{InForce, in_force_to_resolve, settings_directories};
 use crate::signals::{Received, Signals};
-use crate::terminal::{Permissions, Terminal};
+use crate::terminal::Terminal;
 use crate::warnings;
 use nix::sys::signal::SigSet;
 use palisade::{
@@ -68,14 +68,9 @@ fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
         ..Request::new(command(options), root)
     };
     let terminal = Terminal::controlling();
-    let permissions = Permissions::remember();
     let end = runtime.block_on(start_to_end(sandbox, request, &signals, terminal.as_ref()));
     if let Some(terminal) = &terminal {
         terminal.take_back();
-    }
-    // Outside, what a command does to its user's terminal is as if it had been called directly.
-    if !end.as_ref().is_ok_and(|end| end.unsandboxed_reason.is_some()) {
-        permissions.put_back();
     }
     if let Ok(end) = &end {
         tell(&end.violations, options.report, &network);

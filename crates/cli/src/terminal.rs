@@ -8,18 +8,12 @@
 //! In a pipeline our own group has other members, and one of them may want the keyboard: a pager does. There the
 //! command gets the foreground only when it touches the terminal itself. Until then Ctrl-C and Ctrl-Z come to us,
 //! and are passed on to its group.
-//!
-//! A terminal belongs to its user, so a command can open it to other users of the machine, who could then read and write
-//! there when the command is over. So its permissions are put back at the end, by descriptor. A Palisade that is killed
-//! outright puts nothing back.
 
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
 use std::cell::Cell;
-use std::fs::{File, Metadata};
-use std::io::{self, IsTerminal, stderr, stdin, stdout};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::fs::File;
+use std::io::{IsTerminal, stdin, stdout};
 
 /// The controlling terminal of this process.
 pub(crate) struct Terminal {
@@ -99,37 +93,4 @@ impl Terminal {
             let _ = waiting.thread_block();
         }
     }
-}
-
-/// Who may use the terminals on 0, 1 and 2, to be put back when a command has changed that.
-pub(crate) struct Permissions(Vec<(File, Metadata)>);
-
-impl Permissions {
-    /// As they are now.
-    pub(crate) fn remember() -> Self {
-        let (stdin, stdout, stderr) = (stdin(), stdout(), stderr());
-        let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
-        Permissions(streams.into_iter().filter_map(|stream| remembered(stream).ok()?).collect())
-    }
-
-    /// Puts back what is different by now. A group that only root could put back loses its access instead.
-    pub(crate) fn put_back(self) {
-        for (terminal, before) in &self.0 {
-            let Ok(now) = terminal.metadata() else { continue };
-            let is_groups = now.gid() == before.gid() || fchown(terminal, None, Some(before.gid())).is_ok();
-            let mode = before.mode() & if is_groups { 0o7777 } else { 0o7707 };
-            if now.mode() & 0o7777 != mode {
-                let _ = terminal.set_permissions(std::fs::Permissions::from_mode(mode));
-            }
-        }
-    }
-}
-
-fn remembered(stream: BorrowedFd<'_>) -> io::Result<Option<(File, Metadata)>> {
-    if !stream.is_terminal() {
-        return Ok(None);
-    }
-    let terminal = File::from(stream.try_clone_to_owned()?);
-    let metadata = terminal.metadata()?;
-    Ok(Some((terminal, metadata)))
 }

@@ -67,7 +67,7 @@ pub enum Error {
         /// `standard input` and so on.
         stream: &'static str,
         /// What it is.
-        what: &'static str,
+        what: String,
         /// What to do about it.
         remedy: &'static str,
     },

@@ -8,7 +8,7 @@ use crate::process::{Process, Standing, Walls};
 use crate::request::{Request, program_and_argv};
 use crate::scratch::{CommandDirectory, SocketDirectory};
 use crate::shared::Shared;
-use crate::streams::Pipes;
+use crate::streams::{Given, Pipes};
 use nix::unistd::Pid;
 use palisade_bwrap::linux::Held;
 use palisade_policy::Policy;
@@ -28,6 +28,7 @@ enum Ready {
 pub(crate) struct Inside {
     pub(crate) held: Held,
     pub(crate) watch: MountWatch,
+    pub(crate) given: Given,
     pub(crate) walls: Walls,
     pub(crate) covers: Covers,
     pub(crate) temporary: CommandDirectory,
@@ -77,8 +78,9 @@ impl From<Inside> for Prepared {
 
 impl Inside {
     fn start(self) -> Result<Process, Error> {
-        let Inside { held, watch, walls, covers, temporary, sockets, shared, output, warnings } = self;
-        let standing = Standing { running: held.release()?, watch, covers, temporary, sockets, shared };
+        let Inside { held, watch, given, walls, covers, temporary, sockets, shared, output, warnings } = self;
+        let standing =
+            Standing { running: held.release()?, watch, given, covers, temporary, sockets, shared };
         Process::inside(standing, walls, output, warnings)
     }
 }

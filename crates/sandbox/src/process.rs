@@ -8,6 +8,7 @@ use crate::outside::{Outside, UnsandboxedReason};
 use crate::report::{self, Ignored, Neutraliser};
 use crate::scratch::{CommandDirectory, SocketDirectory};
 use crate::shared::Shared;
+use crate::streams::Given;
 use crate::task::Task;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
@@ -55,6 +56,7 @@ impl Walls {
 pub(crate) struct Standing {
     pub(crate) running: Running,
     pub(crate) watch: MountWatch,
+    pub(crate) given: Given,
     pub(crate) covers: Covers,
     pub(crate) temporary: CommandDirectory,
     pub(crate) sockets: Option<SocketDirectory>,
@@ -223,9 +225,9 @@ impl Process {
 /// Removes what a dead command stood on: at once when it left nothing there, elsewhere when there may be a million
 /// files to remove.
 fn clear_away(standing: Standing) -> State {
-    let Standing { running, watch, covers, temporary, sockets, shared } = standing;
+    let Standing { running, watch, given, covers, temporary, sockets, shared } = standing;
     let status = running.finish().map_err(system("ending the sandbox")).and_then(status_of);
-    drop(watch);
+    drop((watch, given));
     drop(sockets);
     shared.retire();
     match temporary.remove_if_empty() {

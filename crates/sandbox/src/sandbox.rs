@@ -19,7 +19,7 @@ use crate::request::{Request, program_and_argv};
 use crate::resolve::{Places, Resolved, resolve};
 use crate::scratch::{CommandDirectory, Scratch, SocketDirectory, Substitute};
 use crate::shared::Shared;
-use crate::streams::{Pipes, refuse_ways_around};
+use crate::streams::{self, Given, Pipes};
 use crate::task::Task;
 use palisade_bwrap::linux::{
     Bridge, Build, Entry, Expected, Guard, Held, LaunchError, Listener, ProcGuards, Start, Started, start,
@@ -127,7 +127,7 @@ impl Sandbox {
         self.shared.refuse_writable_programs(&root, &policy)?;
         let (program, argv) = program_and_argv(request, &working_directory, &root, &policy.files)?;
         let shell = AbsPath::new(program.as_bytes()).ok().filter(|_| request.by_shell());
-        refuse_ways_around(request.streams, self.shared.entry.is_some())?;
+        streams::refuse_ways_around(request.streams, self.shared.entry.is_some())?;
         let pipes = Pipes::make(request.streams)?;
         let (started, sockets) = self.start(program, argv, pipes.inner, &policy, &bridge)?;
 
@@ -135,6 +135,8 @@ impl Sandbox {
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
         let (resolved, covers) = self.resolve_and_cover(&policy, &places)?;
         self.refuse_unfit(&resolved.confinement, shell.as_ref())?;
+        streams::refuse_hidden(request.streams, &resolved.confinement)?;
+        let given = Given::remember(request.streams, &resolved.confinement);
         let mut plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary, &bridge)?;
         let substitutes = std::mem::take(&mut plan.substitutes);
         let Resolved { confinement, warnings: left_out, .. } = resolved;
@@ -152,7 +154,7 @@ impl Sandbox {
         let watch =
             MountWatch::begin(guard, warnings.clone()).map_err(system("watching the sandbox's mounts"))?;
         let (walls, output) = (Walls { proxy, confinement, ignored }, pipes.outer);
-        Ok(Inside { held, watch, walls, covers, temporary, sockets, shared, output, warnings }.into())
+        Ok(Inside { held, watch, given, walls, covers, temporary, sockets, shared, output, warnings }.into())
     }
 
     /// What failed for `cause` may have failed by chance. The command runs without the sandbox only when a launch of the

@@ -14,7 +14,9 @@
 use super::error::{LaunchError, failed};
 use super::sys;
 use nix::errno::Errno;
-use rustix::fs::{FileType, Mode, OFlags, SeekFrom, Stat, fcntl_getfl, fstat, major, minor, seek};
+use rustix::fs::{
+    FileType, Mode, OFlags, SeekFrom, Stat, fcntl_getfl, fcntl_setfl, fstat, major, minor, seek,
+};
 use rustix::process::geteuid;
 use rustix::stdio;
 use std::convert::Infallible;
@@ -23,6 +25,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// The first argument of a program that is started as an entry.
 pub const MARK: &str = "--palisade-entry";
@@ -135,8 +138,9 @@ fn become_command(words: &[OsString]) -> Result<Infallible, (i32, String)> {
 }
 
 /// Through `/proc/self/fd` a stream leads, by the host's own mounts, to what the caller opened: what he opened for
-/// reading can be opened again for writing, and a root may change the mode of a device node. So a file that he opened for
-/// reading is exchanged for the same one by the sandbox's mounts, and a node that the sandbox has of its own for that.
+/// reading can be opened again for writing there, and the mode of what the user owns can be changed, of a device node as
+/// of the terminal. So each is exchanged for the same one by the sandbox's mounts, which are read-only where that
+/// matters. What remains is a file that he opened for writing: nothing read-only could be written.
 fn shut_streams() -> Result<(), String> {
     shut("standard input", stdio::stdin(), stdio::dup2_stdin)?;
     shut("standard output", stdio::stdout(), stdio::dup2_stdout)?;
@@ -150,44 +154,111 @@ fn shut(
 ) -> Result<(), String> {
     let (Ok(stat), Ok(flags)) = (fstat(stream), fcntl_getfl(stream)) else { return Ok(()) };
     let is_for_reading = !flags.intersects(OFlags::WRONLY | OFlags::RDWR);
+    let is_own = stat.st_uid == geteuid().as_raw();
     let refused = |what: &str| format!("{name} is {what}; pass it through a pipe instead");
     let exchanged = match FileType::from_raw_mode(stat.st_mode) {
         // What has no name any more (a here-document) is nobody else's.
-        FileType::RegularFile if is_for_reading && stat.st_nlink > 0 => {
-            same_file(stream, &stat).and_then(|same| Ok(replace(same)?))
-        }
+        FileType::RegularFile | FileType::Fifo if stat.st_nlink == 0 => return Ok(()),
+        FileType::RegularFile if is_for_reading => same_file(stream, &stat),
+        // Only its owner may change what the rest is, and a rule may hide the sandbox's.
+        FileType::Fifo => match named(stream) {
+            Some(at) => same_pipe(&at, &stat, flags).or_else(|error| kept(stream, is_own, error)),
+            None => return Ok(()),
+        },
         FileType::CharacterDevice if own_node(stat.st_rdev).is_some() => {
-            let exchanged = same_node(&stat, flags).and_then(|same| Ok(replace(same)?));
-            // Only its owner may change a node, and a rule may hide the sandbox's.
-            if stat.st_uid == geteuid().as_raw() { exchanged } else { Ok(()) }
+            same_node(&stat, flags).or_else(|error| kept(stream, is_own, error))
         }
-        FileType::CharacterDevice | FileType::BlockDevice if is_for_reading && !stream.is_terminal() => {
-            return Err(refused("a device, which the command could open for writing"));
+        // Where neither of these is this terminal, Palisade puts its mode back in the end.
+        FileType::CharacterDevice if stream.is_terminal() => {
+            same_terminal(&stat, flags).or_else(|error| kept(stream, false, error))
         }
-        _ => Ok(()),
+        FileType::CharacterDevice | FileType::BlockDevice if is_for_reading || is_own => {
+            return Err(refused("a device, which the command could open for writing or to others"));
+        }
+        _ => return Ok(()),
     };
+    let exchanged = exchanged.and_then(|same| Ok(replace(same)?));
     exchanged.map_err(|error| refused(&format!("a file that the sandbox does not show ({error})")))
+}
+
+/// The stream itself, unless that must not be.
+fn kept(stream: BorrowedFd<'_>, must_not_be: bool, error: io::Error) -> io::Result<OwnedFd> {
+    if must_not_be { Err(error) } else { stream.try_clone_to_owned() }
+}
+
+/// The name of what `stream` is, if it has one: an ordinary pipe has none.
+fn named(stream: BorrowedFd<'_>) -> Option<PathBuf> {
+    let at = std::fs::read_link(format!("/proc/self/fd/{}", stream.as_raw_fd())).ok()?;
+    at.is_absolute().then_some(at)
 }
 
 /// What has the name of `stream` in the sandbox, if it is the same file, at the same place in it.
 fn same_file(stream: BorrowedFd<'_>, stat: &Stat) -> io::Result<OwnedFd> {
-    let same = File::open(std::fs::read_link(format!("/proc/self/fd/{}", stream.as_raw_fd()))?)?;
-    let seen = fstat(&same)?;
-    if (seen.st_dev, seen.st_ino) != (stat.st_dev, stat.st_ino) {
-        return Err(io::ErrorKind::NotFound.into());
-    }
+    let at = named(stream).ok_or(io::ErrorKind::NotFound)?;
+    let same = if_same(File::open(at)?.into(), stat)?;
     seek(&same, SeekFrom::Start(seek(stream, SeekFrom::Current(0))?))?;
-    Ok(same.into())
+    Ok(same)
+}
+
+/// The named pipe at `at`, opened as the caller's is. A writer alone cannot be opened; then it is not for a moment.
+fn same_pipe(at: &Path, stat: &Stat, flags: OFlags) -> io::Result<OwnedFd> {
+    match reopened(at, flags) {
+        Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => {
+            let _reader = reopened(at, OFlags::RDONLY)?;
+            reopened(at, flags)
+        }
+        opened => opened,
+    }
+    .and_then(|same| if_same(same, stat))
 }
 
 /// The sandbox's own node of the same device, opened as the caller's is.
 fn same_node(stat: &Stat, flags: OFlags) -> io::Result<OwnedFd> {
     let at = own_node(stat.st_rdev).ok_or(io::ErrorKind::NotFound)?;
-    let kept = flags & (OFlags::ACCMODE | OFlags::APPEND | OFlags::NONBLOCK);
-    let same = rustix::fs::open(at, kept | OFlags::CLOEXEC, Mode::empty())?;
+    let same = reopened(at.as_ref(), flags)?;
     let seen = fstat(&same)?;
     let is_device = FileType::from_raw_mode(seen.st_mode) == FileType::CharacterDevice;
     if is_device && seen.st_rdev == stat.st_rdev { Ok(same) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+/// The terminal by one of the sandbox's nodes: bubblewrap binds that on standard output to `/dev/console`, and `/dev/tty`
+/// is the controlling one.
+fn same_terminal(stat: &Stat, flags: OFlags) -> io::Result<OwnedFd> {
+    let console = reopened("/dev/console".as_ref(), flags).and_then(|console| if_same(console, stat));
+    console.or_else(|error| match controlling_terminal() {
+        Some(device) if device == (major(stat.st_rdev), minor(stat.st_rdev)) => {
+            reopened("/dev/tty".as_ref(), flags)
+        }
+        _ => Err(error),
+    })
+}
+
+/// The device numbers of the terminal that `/dev/tty` leads to.
+fn controlling_terminal() -> Option<(u32, u32)> {
+    terminal_in(&std::fs::read_to_string("/proc/self/stat").ok()?)
+}
+
+/// As a `stat` of `/proc` has them, in the fifth field behind the program's name: bits 8 to 19 are the one number, the
+/// others the other.
+fn terminal_in(stat: &str) -> Option<(u32, u32)> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let number = fields.split_whitespace().nth(4)?.parse::<i32>().ok()?.cast_unsigned();
+    (number != 0).then_some((number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xf_ff00))
+}
+
+fn if_same(opened: OwnedFd, stat: &Stat) -> io::Result<OwnedFd> {
+    let seen = fstat(&opened)?;
+    let is_same = (seen.st_dev, seen.st_ino) == (stat.st_dev, stat.st_ino);
+    if is_same { Ok(opened) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+/// What is at `at`, opened as `flags` say, but without waiting for anybody.
+fn reopened(at: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let kept = flags & (OFlags::ACCMODE | OFlags::APPEND | OFlags::NONBLOCK);
+    let opening = kept | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(at, opening, Mode::empty())?;
+    fcntl_setfl(&opened, kept)?;
+    Ok(opened)
 }
 
 /// Where the sandbox has a node of this device. The numbers are the kernel's for good.
@@ -198,6 +269,7 @@ fn own_node(device: u64) -> Option<&'static str> {
         (1, 7) => Some("/dev/full"),
         (1, 8) => Some("/dev/random"),
         (1, 9) => Some("/dev/urandom"),
+        (5, 0) => Some("/dev/tty"),
         _ => None,
     }
 }
@@ -266,6 +338,16 @@ mod tests {
     fn the_mask_of_ignored_signals_is_read() {
         assert_eq!(ignored_signals("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"), 0x1001);
         assert_eq!(ignored_signals("nothing of the kind"), 0);
+    }
+
+    #[test]
+    fn the_controlling_terminal_is_read() {
+        let of = |number| terminal_in(&format!("7 (a) b) S 1 7 7 {number} 7 4194304 104 0\n"));
+        assert_eq!(of(0), None);
+        assert_eq!(of(34_819), Some((136, 3)));
+        assert_eq!(of(1_083_393), Some((136, 257)));
+        assert_eq!(of(1025), Some((4, 1)));
+        assert_eq!(terminal_in(""), None);
     }
 
     #[test]
