@@ -247,6 +247,8 @@ mod number {
     pub const PROCESS_VM_READV: u64 = 310;
     pub const PROCESS_VM_WRITEV: u64 = 311;
     pub const KCMP: u64 = 312;
+    pub const FCHMOD: u64 = 91;
+    pub const FCHMODAT: u64 = 268;
     pub const FCNTL: u64 = 72;
     pub const SETPRIORITY: u64 = 141;
     pub const SCHED_SETPARAM: u64 = 142;
@@ -280,6 +282,8 @@ mod number {
     pub const PROCESS_VM_READV: u64 = 270;
     pub const PROCESS_VM_WRITEV: u64 = 271;
     pub const KCMP: u64 = 272;
+    pub const FCHMOD: u64 = 52;
+    pub const FCHMODAT: u64 = 53;
     pub const FCNTL: u64 = 25;
     pub const SETPRIORITY: u64 = 140;
     pub const SCHED_SETPARAM: u64 = 118;
@@ -463,7 +467,7 @@ fn pair_attempts() -> Vec<Attempt> {
 }
 
 fn other_attempts() -> Vec<Attempt> {
-    use number::{ADD_KEY, BPF, FCNTL, IOCTL, KEYCTL, PERF_EVENT_OPEN, PTRACE, REQUEST_KEY, USERFAULTFD};
+    use number::{ADD_KEY, BPF, FCHMOD, FCHMODAT, FCNTL, IOCTL, KEYCTL, PERF_EVENT_OPEN, PTRACE, REQUEST_KEY, USERFAULTFD};
     const USER_MODE_ONLY: u64 = 1;
     const CONTINUE: u64 = 7;
     vec![
@@ -485,6 +489,11 @@ fn other_attempts() -> Vec<Attempt> {
         attempt("fcntl-setlease", FCNTL, &[WRONG, 1024], EPERM),
         attempt("fcntl-setlease-upper-half", FCNTL, &[WRONG, 1024 | UPPER], EPERM),
         attempt("fcntl-setdeleg", FCNTL, &[WRONG, 1040], EPERM),
+        attempt("fchmod-setuid", FCHMOD, &[WRONG, 0o4755], EPERM),
+        attempt("fchmod-setuid-upper-half", FCHMOD, &[WRONG, 0o4755 | UPPER], EPERM),
+        attempt("fchmod-setgid", FCHMOD, &[WRONG, 0o2755], EBADF),
+        attempt("fchmodat-setuid", FCHMODAT, &[WRONG, 0, 0o4000], EPERM),
+        attempt("fchmodat2", 452, &[WRONG, 0, 0o644, 0], ENOSYS),
         attempt("fcntl-getlease", FCNTL, &[WRONG, 1025], EBADF),
         attempt("ioctl-tiocgwinsz", IOCTL, &[WRONG, TIOCGWINSZ], EBADF),
         attempt("ptrace", PTRACE, &[CONTINUE, 0], ESRCH),

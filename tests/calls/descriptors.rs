@@ -245,6 +245,7 @@ fn a_file_opened_for_writing_is_no_more_open_to_others_than_before() {
     for (at, line, after) in [
         (&outside, "chmod 666 /proc/$$/fd/1", 0o640),
         (&outside, "chmod 2777 /proc/$$/fd/1", 0o640),
+        (&outside, "chmod 4777 /proc/$$/fd/1 2>/dev/null || chmod 604 /proc/$$/fd/1", 0o600),
         (&outside, "chmod 004 /proc/$$/fd/1", 0o600),
         (&outside, "chmod 600 /proc/$$/fd/1", 0o600),
         // What it may write by name is its own to change.

@@ -55,3 +55,37 @@ fn the_user_is_the_callers_and_cannot_become_another() {
         "{run:?}"
     );
 }
+
+/// Whoever runs such a file outside would become the command's user. Nothing of the kind is there for a moment.
+#[test]
+fn no_file_is_made_to_lend_its_users_rights() {
+    let Some(project) = Project::where_it_works() else { return };
+    let python = "import os\n\
+                  file = os.open('f', os.O_RDWR)\n\
+                  for change in (lambda: os.chmod('f', 0o4755), lambda: os.fchmod(file, 0o6755),\n\
+                  \x20              lambda: os.chmod('f', 0o104700, dir_fd=os.open('.', os.O_RDONLY))):\n\
+                  \x20try: change(); print('changed')\n\
+                  \x20except OSError as error: print(error.strerror)";
+    let run = project.run().env("PYTHON", python);
+    let run = run.line("echo text > f; chmod 644 f; python3 -c \"$PYTHON\"; chmod u+s f; stat -c %a f; chmod 2755 f; mkdir -m 2750 d; stat -c %a f d");
+    let refused = "Operation not permitted\n".repeat(3);
+    assert_eq!(run.stdout, format!("{refused}644\n2755\n2750\n"), "{run:?}");
+    assert!(run.stderr.contains("chmod: changing permissions of 'f': Operation not permitted"), "{run:?}");
+}
+
+/// One that is created so is empty, and loses the bit with the first byte, however that comes.
+#[test]
+fn a_file_created_with_its_users_rights_loses_them_when_it_is_written() {
+    let Some(project) = Project::where_it_works() else { return };
+    let python = "import mmap, os\n\
+                  def lengthened(file): os.truncate(file, 4096); mmap.mmap(file, 4096)[:4] = b'evil'\n\
+                  def allocated(file): os.posix_fallocate(file, 0, 4096); mmap.mmap(file, 4096)[:4] = b'evil'\n\
+                  def copied(file): os.copy_file_range(os.open('text', os.O_RDONLY), file, 4)\n\
+                  def sent(file): os.sendfile(file, os.open('text', os.O_RDONLY), 0, 4)\n\
+                  os.umask(0); open('text', 'w').write('evil')\n\
+                  for way in (lambda file: os.write(file, b'evil'), lengthened, allocated, copied, sent):\n\
+                  \x20file = os.open('f', os.O_RDWR | os.O_CREAT, 0o4755)\n\
+                  \x20way(file); print(oct(os.fstat(file).st_mode), os.pread(file, 4, 0)); os.unlink('f')";
+    let run = project.run().env("PYTHON", python).line("python3 -c \"$PYTHON\"").ok();
+    assert_eq!(run.stdout, "0o100755 b'evil'\n".repeat(5), "{run:?}");
+}

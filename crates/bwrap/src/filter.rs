@@ -41,6 +41,9 @@
 //!   the host's own mount, writable to root. So it has rows, and `/proc/1` is hidden (see `proc_guards`).
 //! - `seccomp` and `prctl`: further filters can only refuse more. A refusal is stronger than any answer that a
 //!   supervisor or a tracer could give by a later filter.
+//! - `open`, `mknod` and the like with a set-user-ID mode: the new file is empty, and the kernel takes the bit away from
+//!   whoever writes to it, lengthens or allocates it without a capability. What is in a file already gets the bit by
+//!   `chmod` and its kin only, which have rows.
 //! - `fork`, `vfork`: they take no flags. `umount`: neither architecture has it, only `umount2`.
 //! - Protocols inside `AF_INET` and `AF_INET6`: all that they reach is the sandbox's own empty network
 //!   namespace.
@@ -105,6 +108,8 @@ pub struct SystemCall {
     pub arguments: [u64; 6],
 }
 
+/// `fchmodat2` on both architectures: libseccomp knows its name since 2.5.5 only.
+pub(crate) const FCHMODAT2: u32 = 452;
 /// The number by which a tracer makes the kernel skip a call.
 pub(crate) const NO_CALL: u32 = u32::MAX;
 /// Numbers from here on are x32's on x86-64.

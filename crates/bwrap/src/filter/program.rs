@@ -8,8 +8,8 @@
 
 use super::table::TYPE_BITS;
 use super::{
-    Arch, Call, Clause, Errno, FIRST_SHARED, Filter, FilterError, LAST_REVIEWED, NO_CALL, Row, Subject, Test,
-    Value, X32_BIT,
+    Arch, Call, Clause, Errno, FCHMODAT2, FIRST_SHARED, Filter, FilterError, LAST_REVIEWED, NO_CALL, Row,
+    Subject, Test, Value, X32_BIT,
 };
 use libseccomp::error::SeccompError;
 use libseccomp::{
@@ -39,8 +39,10 @@ pub fn program(filter: &Filter, arch: Arch) -> Result<Vec<u8>, FilterError> {
                 .map(drop)
                 .map_err(|error| refused("refuse foreign entries", &error))?,
             Subject::Unreviewed => program.extend(refuse_unreviewed(arch, row.answer)),
-            // libseccomp wants this machine's number and looks up the other architecture's by its name.
-            Subject::Call(call) => add_row(&mut rules, row, call, host)?,
+            // It is among the instructions of our own.
+            Subject::Call(call) if call.number(arch) == FCHMODAT2 => {}
+            Subject::Call(call) if call.is_on(arch) => add_row(&mut rules, row, call, host)?,
+            Subject::Call(_) => {}
         }
     }
     program.extend(export(&rules)?);
@@ -78,7 +80,13 @@ fn action(answer: Errno) -> ScmpAction {
 }
 
 fn add_row(rules: &mut ScmpFilterContext, row: &Row, call: Call, host: Arch) -> Result<(), FilterError> {
-    let number = ScmpSyscall::from(call.number(host).cast_signed());
+    // libseccomp wants this machine's number and looks up the other architecture's by its name. Calls that this machine
+    // lacks have numbers of its own.
+    let number = match call.is_on(host) {
+        true => ScmpSyscall::from(call.number(host).cast_signed()),
+        false => ScmpSyscall::from_name(call.name)
+            .map_err(|error| refused(&format!("tell its number of {}", call.name), &error))?,
+    };
     for comparisons in alternatives(row.clauses) {
         rules
             .add_rule_conditional_exact(action(row.answer), number, &comparisons)
@@ -150,7 +158,7 @@ fn refused(step: &str, error: &SeccompError) -> FilterError {
     FilterError::Library { step: step.to_owned(), reason: error.to_string() }
 }
 
-/// Answers calls with unreviewed numbers and leaves all others, those of foreign entries and of x32 and the
+/// Answers calls with unreviewed numbers, and the one that libseccomp may not know, and leaves all others, those of foreign entries and of x32 and the
 /// skipped ones among them, to what follows.
 fn refuse_unreviewed(arch: Arch, answer: Errno) -> Vec<u8> {
     const LOAD: u16 = 0x20;
@@ -166,10 +174,11 @@ fn refuse_unreviewed(arch: Arch, answer: Errno) -> Vec<u8> {
         Arch::Arm64 => NO_CALL,
     };
     // The code, how many instructions to skip if so and if not, and the operand.
-    let instructions: [(u16, u8, u8, u32); 8] = [
+    let instructions: [(u16, u8, u8, u32); 9] = [
         (LOAD, 0, 0, ENTRY_OFFSET),
-        (IF_EQUAL, 0, 6, arch.entry()),
+        (IF_EQUAL, 0, 7, arch.entry()),
         (LOAD, 0, 0, NUMBER_OFFSET),
+        (IF_EQUAL, 4, 0, FCHMODAT2),
         (IF_ABOVE, 0, 4, arch.last_own()),
         (IF_AT_LEAST, 0, 2, FIRST_SHARED),
         (IF_ABOVE, 0, 2, LAST_REVIEWED),

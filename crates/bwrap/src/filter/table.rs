@@ -3,7 +3,7 @@
 //! Numbers stand beside names so that the table can be read and judged where libseccomp is not. A test compares
 //! them with libseccomp's.
 
-use super::{Arch, NO_CALL, SystemCall};
+use super::{Arch, FCHMODAT2, NO_CALL, SystemCall};
 use std::fmt;
 
 /// One refusal.
@@ -116,13 +116,18 @@ impl Subject {
                     && !arch.is_x32(call.number)
                     && call.number != NO_CALL
             }
-            Subject::Call(named) => is_native && call.number == named.number(arch),
+            Subject::Call(named) => is_native && named.is_on(arch) && call.number == named.number(arch),
         }
     }
 }
 
 impl Call {
-    /// The call's number on `arch`.
+    /// Whether `arch` has the call.
+    pub(super) fn is_on(self, arch: Arch) -> bool {
+        self.number(arch) != NO_CALL
+    }
+
+    /// The call's number on `arch`; −1 where there is none.
     pub fn number(self, arch: Arch) -> u32 {
         match arch {
             Arch::X86_64 => self.x86_64,
@@ -238,6 +243,7 @@ const NETLINK_ROUTE: Value = value("NETLINK_ROUTE", 0);
 const SOCK_STREAM: Value = value("SOCK_STREAM", 1);
 const SOCK_SEQPACKET: Value = value("SOCK_SEQPACKET", 5);
 const SOCK_PACKET: Value = value("SOCK_PACKET", 10);
+const S_ISUID: Value = value("S_ISUID", 0o4000);
 const TIOCSTI: Value = value("TIOCSTI", 0x5412);
 /// The sandbox's first process, which is bubblewrap's.
 const FIRST: Value = value("1", 1);
@@ -290,6 +296,8 @@ const FIRST_PROCESS: &str = "Whoever controls the sandbox's first process can ke
      bubblewrap's own file on the host.";
 
 const FIRST_STARVED: &str = "When the command ends, the first process ends the rest; starved of processor time it would let that go on.";
+const SET_USER_ID: &str =
+    "Another user of the machine who runs the file becomes the command's user, for whom the sandbox is not.";
 const LEASES: &str = "Whoever outside opens the file, which need not be writable here, waits until the command gives the lease up.";
 
 /// Every refusal. The order has no meaning but this: where several rows cover a call, the first one is named.
@@ -419,6 +427,14 @@ pub const TABLE: &[Row] = &[
     )]),
     refuse("fcntl", 72, 25, LEASES).on(&[clause(1, "cmd", Test::Is(F_SETLEASE))]),
     refuse("fcntl", 72, 25, LEASES).on(&[clause(1, "cmd", Test::Is(F_SETDELEG))]),
+    refuse("chmod", 90, NO_CALL, SET_USER_ID).on(&[clause(1, "mode", Test::HasAny(&[S_ISUID]))]),
+    refuse("fchmod", 91, 52, SET_USER_ID).on(&[clause(1, "mode", Test::HasAny(&[S_ISUID]))]),
+    refuse("fchmodat", 268, 53, SET_USER_ID).on(&[clause(2, "mode", Test::HasAny(&[S_ISUID]))]),
+    row(
+        Subject::Call(Call { name: "fchmodat2", x86_64: FCHMODAT2, arm64: FCHMODAT2 }),
+        Errno::Enosys,
+        "libseccomp before 2.5.5 cannot look at its mode; C libraries then use fchmodat.",
+    ),
     // Parts of the kernel that break often and that builds and tests do not need.
     refuse("bpf", 321, 280, "Loads programs into the kernel."),
     refuse("perf_event_open", 298, 241, "Watches what the kernel and other processes do."),
