@@ -12,7 +12,8 @@ use palisade_policy::AbsPath;
 /// What one program brings.
 #[derive(Debug)]
 pub(super) struct Copied {
-    pub(super) targets: Vec<AbsPath>,
+    /// Where it brings them; `None` where that is not known.
+    pub(super) targets: Option<Vec<AbsPath>>,
     pub(super) sources: Vec<Source>,
     /// Whether it brings more than the sources.
     pub(super) is_open: bool,
@@ -73,6 +74,7 @@ impl Copied {
             is_open: program.operands == Operands::More || sources.len() > most || manner.with_parents,
             is_within,
         };
+        copied.is_within &= copied.targets.is_some();
         if !copied.is_open {
             sources.iter().for_each(|word| copied.add(word, &manner, program, context));
         }
@@ -81,7 +83,7 @@ impl Copied {
 
     /// Links anywhere, to anywhere.
     pub(super) fn anything() -> Self {
-        Copied { targets: vec![AbsPath::root()], sources: Vec::new(), is_open: true, is_within: false }
+        Copied { targets: None, sources: Vec::new(), is_open: true, is_within: false }
     }
 
     fn add(&mut self, word: &Word, manner: &Manner<'_>, program: &Program, context: &Context<'_>) {
@@ -126,19 +128,22 @@ impl<'p> Manner<'p> {
     fn of(program: &'p Program) -> Option<Self> {
         let words = program.words.get(1..)?;
         let has = |letters: &[char], long: &[&str]| words.iter().any(|word| has(word, letters, long));
-        let renames = words.iter().any(|word| word.value.is_some() && self::has(word, &['T'], &["--no-t"]));
+        let given = |letters: &[char], long: &[&str]| {
+            words.iter().any(|word| word.value.is_some() && self::has(word, letters, long))
+        };
+        let renames = given(&['T'], &["--no-t"]);
         let plain = Manner { words, keeps: true, links: false, refers: false, renames, with_parents: false };
         let name = program.name.as_deref()?;
         Some(match name.strip_prefix('g').filter(|name| ["cp", "ln", "mv"].contains(name)).unwrap_or(name) {
             "mv" => plain,
             "link" => Manner { renames: true, ..plain },
-            "rsync" => Manner { renames: false, with_parents: has(&['R'], &["--rel"]), ..plain },
+            "rsync" => Manner { renames: false, with_parents: given(&['R'], &["--rel"]), ..plain },
             // Without `-s` it gives a link another name; with `-r` the text is read from where it runs.
             "ln" => Manner { links: has(&['s'], &["--s"]), refers: has(&['r'], &["--r"]), ..plain },
             "cp" => {
                 let refers = has(&['s'], &["--s"]);
                 let keeps = has(&['r', 'R', 'a', 'd', 'P', 'l'], &["--a", "--n", "--p", "--r", "--l"]);
-                let with_parents = has(&[], &["--par"]);
+                let with_parents = given(&[], &["--par"]);
                 (keeps || refers).then_some(Manner { keeps, refers, with_parents, ..plain })?
             }
             "mount" => Manner { keeps: false, refers: true, renames: true, ..plain },
@@ -197,10 +202,10 @@ fn has(word: &Word, letters: &[char], long: &[&str]) -> bool {
 }
 
 /// The paths of a target, also as links have them.
-fn targets(place: Place, context: &Context<'_>) -> Vec<AbsPath> {
-    let Place::Paths(paths) = place else { return vec![AbsPath::root()] };
+fn targets(place: Place, context: &Context<'_>) -> Option<Vec<AbsPath>> {
+    let Place::Paths(paths) = place else { return None };
     let mut targets: Vec<AbsPath> = paths.iter().map(context.follow).chain(paths.iter().cloned()).collect();
     targets.sort();
     targets.dedup();
-    targets
+    Some(targets)
 }

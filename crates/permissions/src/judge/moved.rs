@@ -143,7 +143,8 @@ impl Led {
         let real = (context.follow)(path);
         for path in [path, &real].into_iter().take(if real == *path { 1 } else { 2 }) {
             for (at, one) in moves.iter().enumerate() {
-                for target in &one.copied.targets {
+                let anywhere = one.copied.targets.is_none().then(|| replaceable(path, context));
+                for target in one.copied.targets.iter().chain(&anywhere).flatten() {
                     if let Some(below) = below(target, path) {
                         self.look_in((at, moves), target, below, context);
                     }
@@ -219,6 +220,12 @@ fn runs_in_any_order(line: &str, reading: &Reading) -> bool {
     rest.contains(['&', '|'])
         || ["done", "trap", "coproc"].iter().any(|word| rest.contains(word))
         || !reading.line().functions.is_empty()
+}
+
+/// What of a path another file may come to stand for: neither a directory that is worked in nor one above it.
+fn replaceable(path: &AbsPath, context: &Context<'_>) -> Vec<AbsPath> {
+    let is_free = |path: &AbsPath| !path.covers(context.root) && !path.covers(context.working_directory);
+    std::iter::successors(Some(path.clone()), AbsPath::parent).take_while(is_free).take(MOST_STEPS).collect()
 }
 
 /// What follows `target` in a path at or below it, without a slash in front.
