@@ -139,6 +139,10 @@ fn links_on_the_way_to_a_place_stay() {
         let run = project.run().env(variable, project.root().join("link")).line(replace);
         assert_eq!(run.stdout, "real\n", "{variable}: {run:#?}");
     }
+    std::fs::create_dir(project.outside().join("f")).expect("own directory");
+    link(&project.root().join("f"), &project.outside().join("f/f"));
+    project.write("f", "");
+    write(project.run().env("FPATH", project.outside().join("f")), &["f"]);
     for file in ["real/z/.zshrc", "real/z/.zcompdump"] {
         write(project.run().env("ZDOTDIR", project.outside().join("z")), &[file]);
         write(project.run().env("HOME", project.outside().join("z")), &[file]);

@@ -175,8 +175,8 @@ pub(crate) struct Group {
     pub(crate) directory: AbsPath,
     /// Nor where it does not exist at all.
     pub(crate) must_exist: bool,
-    /// Whether it may belong to the whole machine, with more in it than can be looked through for links at each start.
-    /// Where no command can write it, that is left to whoever can.
+    /// Whether it may belong to the whole machine, with more in it than can be looked through for links at each start:
+    /// where it does, none leads to what users write.
     pub(crate) may_be_shared: bool,
     pub(crate) rows: Vec<Protected>,
 }

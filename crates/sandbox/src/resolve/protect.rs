@@ -2,7 +2,7 @@
 //! lead there.
 
 use super::warnings::Kind;
-use super::{Places, Real, Resolver, Way, literal, reopen::locked_at};
+use super::{Places, Real, Resolver, Way, literal, real::is_ours, reopen::locked_at};
 use crate::cover::{Covers, StandIn};
 use crate::error::Error;
 use crate::protected::{self, Group, Inside, Missing, Owner, Protected, git};
@@ -98,13 +98,14 @@ impl Resolver {
         // Where nothing is yet, a link on the way may be all that must stay so.
         let way = Way::of(&group.directory);
         self.hold(&way, &Origin::builtin("protected", &group.directory.to_string()), files);
-        let is_open = self.can_be_made(&way.walk().end, files);
+        let place = way.walk().end;
+        let is_open = self.can_be_made(&place, files);
         if !exists(&group.directory) && (group.must_exist || !is_open) {
             return Ok(());
         }
+        let is_looked_into = is_open || !group.may_be_shared || !is_of_system(&place);
         for one in &group.rows {
             if is_open || exists(&one.path) || self.can_be_made(&one.path, files) {
-                let is_looked_into = is_open || !group.may_be_shared;
                 let inside = if is_looked_into { one.inside } else { Inside::Data };
                 self.protect(&Protected { inside, ..one.clone() }, files)?;
             }
@@ -219,6 +220,13 @@ fn stays_hidden(policy: &Policy, root: &AbsPath, path: &AbsPath, files: &FileSet
     };
     let by_others = || files.deny_read.iter().find(is_by_others).map(|deny| deny.origin.clone());
     locked_at(policy, path, files).or_else(by_others)
+}
+
+/// Whether a directory is the system's, not the user's: where he is root, by its place.
+fn is_of_system(directory: &AbsPath) -> bool {
+    let is_installed =
+        ["/usr/", "/nix/"].iter().any(|above| directory.as_bytes().starts_with(above.as_bytes()));
+    is_installed || !is_ours(directory)
 }
 
 /// Whether everybody may make files there, as in `/tmp`: then nobody loads anything from there by its name.
