@@ -67,10 +67,11 @@ const SHELL_LONG: [&str; 14] = [
     "protected",
 ];
 
-/// Shells whose options are those of `sh`.
-const SHELLS: [&str; 22] = [
-    "bash", "rbash", "sh", "dash", "ash", "ksh", "ksh93", "mksh", "lksh", "oksh", "loksh", "bosh", "pbosh",
-    "hush", "sash", "yash", "posh", "osh", "zsh", "fish", "csh", "tcsh",
+/// Shells whose options are those of `sh`, as far as it matters here.
+const SHELLS: &[&str] = &[
+    "bash", "rbash", "sh", "dash", "ash", "ksh", "ksh93", "ksh2020", "ksh88", "rksh", "pdksh", "mksh",
+    "lksh", "oksh", "loksh", "bosh", "pbosh", "hush", "sash", "yash", "posh", "osh", "ysh", "zsh", "rzsh",
+    "fish", "csh", "tcsh", "nu", "elvish", "xonsh", "ion",
 ];
 
 /// Whether a program of that base name is a shell that may read its code from standard input.
@@ -83,7 +84,8 @@ pub(super) fn language_of(name: &str) -> Language {
     match name {
         "source" | "." => Language::Own,
         "bash" | "rbash" => Language::Bash,
-        "zsh" | "fish" | "csh" | "tcsh" => Language::Other,
+        "zsh" | "rzsh" | "fish" | "csh" | "tcsh" | "ysh" | "nu" | "elvish" | "xonsh" | "ion" | "pwsh"
+        | "powershell" => Language::Other,
         _ => Language::Posix,
     }
 }

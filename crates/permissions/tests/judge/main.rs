@@ -15,3 +15,4 @@ mod readers;
 mod reports;
 mod spec;
 mod surroundings;
+mod unseen;

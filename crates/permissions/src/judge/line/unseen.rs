@@ -62,7 +62,8 @@ impl<'a> Lines<'a, '_> {
         list.iter().enumerate().any(|(at, program)| {
             let words = program.words.iter().skip(1).filter(|_| is_last(&(at, program)));
             let values = program.assignments.iter().map(|set| &set.value);
-            words.chain(values).any(word_names_remover)
+            let texts = program.redirections.iter().flat_map(|one| [Some(&one.target), one.body.as_ref()]);
+            words.chain(values).chain(texts.flatten()).any(word_names_remover)
         })
     }
 }
