@@ -120,12 +120,14 @@ impl Mounts {
     }
 
     /// These steps, in this order.
+    #[cfg(target_os = "linux")]
     pub(crate) fn of(steps: Vec<Mount>) -> Self {
         Mounts { steps, guards: 0, root_writable: false }
     }
 
     /// The steps that keep a command from something, on what lies on the host itself: what somebody does there can undo
     /// them.
+    #[cfg(target_os = "linux")]
     pub(crate) fn into_detachable(self) -> Vec<Mount> {
         let keeps = |step: &Mount| {
             let opens = matches!(step, Mount::Writable(_) | Mount::Passage(_) | Mount::Seal(_));
