@@ -13,6 +13,7 @@ use crate::failure::{Failure, print, say};
 use crate::options::{ExplainOptions, Question};
 use crate::policy::{in_force, in_force_to_resolve};
 use palisade_policy::{AbsPath, Access, Effect, Layer, NetworkPolicy, Origin, Policy, Printable};
+use palisade_settings::{Dropped, Reason};
 use serde_json::{Value, json};
 
 /// Exit status when a command may not.
@@ -62,7 +63,7 @@ fn answer(options: &ExplainOptions) -> Result<Answer, Failure> {
     };
     let unconfined = unconfined(&in_force.loaded.policy);
     let answer = match options.question {
-        Question::Host => hosts::answer(&in_force.loaded.policy.network, &options.about),
+        Question::Host => hosts::answer(&in_force.loaded, &options.about),
         Question::Read => files::answer(in_force, options, Access::Read),
         Question::Write => files::answer(in_force, options, Access::Write),
     }?;
@@ -145,6 +146,14 @@ pub(crate) fn origin_to_json(origin: &Origin) -> Value {
     })
 }
 
+/// Whose settings an entry has to stand in that opens something, and why, where those of a repository are known to be left
+/// out: what somebody is advised to add must not be what is there and does not count.
+fn whose(dropped: &[Dropped]) -> String {
+    let keeps_out = |one: &&Dropped| matches!(one.reason, Reason::AdminRequired { .. } | Reason::Untrusted);
+    let of_own = |one: &Dropped| format!(" of your own settings ({})", one.reason);
+    dropped.iter().find(keeps_out).map(of_own).unwrap_or_default()
+}
+
 fn take_away(origin: &Origin) -> String {
     format!("take {origin} away; no allow rule lifts it")
 }
@@ -154,5 +163,25 @@ pub(crate) fn or_by_option(remedy: &str, network: &NetworkPolicy, endpoint: &str
     match network.lock {
         Some(_) => remedy.to_owned(),
         None => format!("{remedy}, or give --allow-host {endpoint} for one run"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_left_out_is_sent_to_his_own_settings() {
+        let by = Origin::builtin("sandbox.allowUnsandboxedCommands", "false");
+        let of = |reason| {
+            let origin = Origin::builtin("sandbox.network.allowedDomains", "a.test");
+            whose(&[Dropped { origin, is_still_a_rule: false, reason }])
+        };
+        let required = of(Reason::AdminRequired { by: by.clone() });
+        assert!(required.starts_with(" of your own settings (a repository"), "{required}");
+        assert!(required.contains("allowUnsandboxedCommands"), "{required}");
+        assert!(of(Reason::Untrusted).contains("not trusted"));
+        assert_eq!(of(Reason::HeldFalse { by }), "");
+        assert_eq!(whose(&[]), "");
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn changes(inquiry: &Inquiry<'_>, view: &View, policy: &Policy) -> Ve
             continue;
         };
         if after.effect != view.effect {
-            return way.iter().map(|step| said(step, view, policy)).collect();
+            return way.iter().map(|step| said(step, view, policy, &inquiry.whose)).collect();
         }
         let further = steps_from(inquiry, &after).into_iter().filter(|step| !way.contains(step));
         ways.extend(further.map(|step| [way.as_slice(), &[step]].concat()));
@@ -165,14 +165,19 @@ fn option_name(list: FileList) -> &'static str {
     }
 }
 
-fn said(step: &Step, view: &View, policy: &Policy) -> String {
+/// For a person. `whose` are the settings in which an entry that opens something to be written counts.
+fn said(step: &Step, view: &View, policy: &Policy, whose: &str) -> String {
     let opens = matches!(step.added(), Some((FileList::AllowRead | FileList::AllowWrite, _)));
     let first = if view.is_missing && opens { "make it first; then " } else { "" };
     match (step, &policy.read_lock) {
         (Step::Add(list, path), _) => {
             let text = PathPattern::text_for(path).unwrap_or_default();
             let (option, word) = (option_name(*list), shell_word(&text));
-            let whose = if opens && view.is_hidden_by_others() { " of your own settings" } else { "" };
+            let whose = match list {
+                FileList::AllowWrite if !whose.is_empty() => whose,
+                _ if opens && view.is_hidden_by_others() => " of your own settings",
+                _ => "",
+            };
             let add = std::str::from_utf8(&text)
                 .ok()
                 .map(|text| format!("add {} to sandbox.filesystem.{list}{whose}, or ", json_text(text)));

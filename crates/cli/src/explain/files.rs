@@ -18,6 +18,8 @@ use std::os::unix::ffi::OsStrExt;
 pub(super) struct Inquiry<'a> {
     pub(super) options: &'a RuleOptions,
     pub(super) access: Access,
+    /// In whose settings an entry counts that opens something to be written, where that are not all.
+    pub(super) whose: String,
     asked: AbsPath,
     sandbox: Sandbox,
     request: Request,
@@ -51,11 +53,12 @@ pub(super) enum Kind {
 pub(super) fn answer(in_force: InForce, options: &ExplainOptions, access: Access) -> Result<Answer, Failure> {
     let asked = absolute(&in_force, &options.about)?;
     let policy = in_force.loaded.policy.clone();
+    let whose = super::whose(&in_force.loaded.dropped);
     let (sandbox, request) = for_show(in_force)?;
     for warning in sandbox.resolve_and_warn(&request)?.1 {
         say(&format!("warning: {warning}"));
     }
-    let inquiry = Inquiry { options: &options.rules, access, asked, sandbox, request };
+    let inquiry = Inquiry { options: &options.rules, access, whose, asked, sandbox, request };
     let view = inquiry.view(&policy, &[])?;
     let changes = change::changes(&inquiry, &view, &policy);
     let verb = if access == Access::Read { "read" } else { "write" };

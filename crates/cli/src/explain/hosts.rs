@@ -2,13 +2,14 @@
 //!
 //! The latter reach what listens in the sandbox, by whatever name or spelling they come to its address.
 
-use super::{Answer, or_by_option, take_away};
+use super::{Answer, or_by_option, take_away, whose};
 use crate::failure::Failure;
 use palisade_policy::{
     AddressClass, Effect, Endpoint, Host, HostError, HostExplanation, HostPattern, HostRule, HostVerdict,
     NetworkPolicy, Origin, VetError,
 };
 use palisade_proxy::Lookup;
+use palisade_settings::Loaded;
 use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -26,12 +27,15 @@ enum Step {
     TakeAway(Origin),
 }
 
-pub(super) fn answer(network: &NetworkPolicy, text: &OsStr) -> Result<Answer, Failure> {
+pub(super) fn answer(loaded: &Loaded, text: &OsStr) -> Result<Answer, Failure> {
+    let network = &loaded.policy.network;
     let text = text.to_string_lossy();
     let endpoint = Endpoint::parse(&text, Some(DEFAULT_PORT))
         .map_err(|error| Failure::of_call("HOST_INVALID", format!("{text:?}: {}", no_host(&text, &error))))?;
     let (answer, step) = judge(network, &endpoint)?;
-    let changes = changes(network, &endpoint, answer.effect, step)?;
+    // A lock on hosts says itself whose they have to be.
+    let whose = if network.lock.is_none() { whose(&loaded.dropped) } else { String::new() };
+    let changes = changes(network, &endpoint, answer.effect, step, &whose)?;
     Ok(Answer { changes, ..answer })
 }
 
@@ -82,11 +86,12 @@ fn changes(
     endpoint: &Endpoint,
     effect: Effect,
     mut step: Option<Step>,
+    whose: &str,
 ) -> Result<Vec<String>, Failure> {
     let mut supposed = network.clone();
     let mut said = Vec::new();
     while let Some(next) = step.filter(|_| said.len() < MOST_STEPS) {
-        said.push(next.said(network, endpoint));
+        said.push(next.said(network, endpoint, whose));
         if !next.take(&mut supposed, endpoint) {
             break;
         }
@@ -100,10 +105,13 @@ fn changes(
 }
 
 impl Step {
-    /// For a person.
-    fn said(&self, network: &NetworkPolicy, endpoint: &Endpoint) -> String {
+    /// For a person. `whose` are the settings in which an entry counts, where that are not all.
+    fn said(&self, network: &NetworkPolicy, endpoint: &Endpoint, whose: &str) -> String {
         match self {
-            Step::Allow => or_by_option(&network.to_allow(endpoint), network, &endpoint.to_string()),
+            Step::Allow => {
+                let remedy = format!("{}{whose}", network.to_allow(endpoint));
+                or_by_option(&remedy, network, &endpoint.to_string())
+            }
             Step::Deny(endpoint) => {
                 let entry = endpoint.entry();
                 format!(
