@@ -125,6 +125,10 @@ const OF_GIT: &[(&str, &str)] = &[
     ("mkdir b; mv .git g; ln -s b/../g .git", "e/g/hooks"),
     ("mkdir b; cp -r .git g; mv g/HEAD .git; echo ../b/../g > .git/commondir", "e/g/hooks"),
     ("cp -r .git x; echo ../g > .git/commondir", "g/hooks"),
+    ("mv .git ..; git config core.hooksPath root/h", "h"),
+    ("mkdir b; mv .git ..; git config core.hooksPath root/b/../h", "e/h"),
+    ("mkdir b; mv .git g; ln -s root/b/../g ../.git", "e/g/hooks"),
+    ("mv .git g; ln -s root/g ../.git", "g/hooks"),
 ];
 
 #[test]
@@ -138,6 +142,15 @@ fn what_git_steps_out_of_on_its_way_stays() {
         let commit = "git commit --allow-empty -m message";
         is_held(&made, &attack, commit, |project, line| project.line(line));
     }
+}
+
+/// git runs them in its own directory, and there looks for the directory that its configuration names.
+#[test]
+fn hooks_of_a_push_are_no_commands_to_make() {
+    let made = "git init -q --template=; chmod +x hook; git config core.hooksPath h; git config receive.denyCurrentBranch ignore";
+    let attack = "mkdir .git/h; cp hook .git/h/post-receive";
+    let push = "git clone -q . ../clone; cd ../clone; git commit -q --allow-empty -m message; git push -q origin HEAD";
+    is_held(made, attack, push, |project, line| project.line(line));
 }
 
 /// As their names come from variables: shells follow a path as it is, other programs by its letters.

@@ -199,7 +199,8 @@ pub(crate) fn of_owner(owner: &Owner) -> Vec<Group> {
         groups.push(whole(&path, Inside::Data));
         groups.push(rows(&path, &[TOOL_ROWS], StandIn::File));
     }
-    if let Some(home) = &owner.home {
+    let named = owner.named_home.iter().flat_map(Way::readings).filter(|home| !owner.is_home(home));
+    for home in &owner.home.iter().cloned().chain(named).collect::<Vec<_>>() {
         groups.push(group(home, &[HOME_ROWS, START_ROWS, ZSH_ROWS], owner));
         groups.push(dumps(home));
         groups.extend(places(home, owner));

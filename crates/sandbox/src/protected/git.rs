@@ -10,8 +10,9 @@
 //! # What git directories belong to a root
 //!
 //! The one of its `.git`, be it a directory, a file or a link; the one that the root is or lies in; the common one that a
-//! linked worktree shares; all linked worktrees and submodules of each. Other repositories below the root are not looked for: a command can always make
-//! one more.
+//! linked worktree shares; all linked worktrees and submodules of each. Of repositories in whose work tree the root lies
+//! only what their configuration names, which may be in the root. Other repositories below the root are not looked for: a
+//! command can always make one more.
 //!
 //! # Whom a `.git` file is believed
 //!
@@ -101,11 +102,12 @@ pub(crate) fn of_owner(roots: &[AbsPath], owner: &Owner) -> Result<Repository, E
     let of_machine = OF_MACHINE.iter().filter_map(|path| AbsPath::new(path).ok());
     let named: Vec<AbsPath> = variables.files.iter().map(|way| search.go(way)).collect();
     let work_tree = variables.work_tree.as_ref().map(|way| search.go(way));
-    let work_trees: Vec<AbsPath> = roots.iter().chain(&work_tree).cloned().collect();
+    let directories: Vec<_> = roots.iter().filter_map(|root| search.directory_of(root)).collect();
+    let tops = roots.iter().chain(&work_tree).cloned().chain(directories).collect();
     for file in below_home.chain(of_machine).chain(named) {
-        search.configuration(&file, &work_trees, 0);
+        search.configuration(&file, &tops, 0);
     }
-    search.follow(variables.values.clone(), &AbsPath::root(), &work_trees, 0);
+    search.follow(variables.values.clone(), &AbsPath::root(), &tops, 0);
     search.named(variables, roots, work_tree)?;
     search.finish()
 }
@@ -114,8 +116,8 @@ pub(crate) fn of_owner(roots: &[AbsPath], owner: &Owner) -> Result<Repository, E
 struct Search {
     found: Repository,
     home: Option<AbsPath>,
-    /// Configuration files that were read.
-    read: BTreeSet<AbsPath>,
+    /// Configuration files that were read, each with where the hooks are run that it names.
+    read: BTreeSet<(AbsPath, BTreeSet<AbsPath>)>,
     /// How many directories below `modules` were looked at.
     seen: usize,
     /// A directory that keeps a configuration from being read, and that a command could open again.
@@ -146,7 +148,7 @@ impl Search {
     ) -> Result<(), Error> {
         if let Some(common) = &variables.common {
             let common = self.go(common);
-            self.shared(&common, &common);
+            self.shared(&common, &BTreeSet::from([common.clone()]));
         }
         let Some(directory) = &variables.directory else { return Ok(()) };
         let named = self.go(directory);
@@ -170,20 +172,30 @@ impl Search {
 
     fn root(&mut self, root: &AbsPath) -> Result<(), Error> {
         let dot_git = below(root, ".git");
-        for above in root.ancestors().skip(1).filter(is_repository) {
-            // The root lies in a git directory: hooks are below it, or submodules' git directories.
-            self.repository(&above, &above)?;
+        for above in root.ancestors().skip(1) {
+            if is_repository(&above) {
+                // The root lies in a git directory: hooks are below it, or submodules' git directories.
+                self.repository(&above, &above)?;
+            }
+            // It lies in a work tree, and may hold what the repository's configuration names.
+            if let Some(directory) = self.directory_of(&above) {
+                self.own(&directory, &above);
+            }
         }
         self.bare(root, &dot_git)?;
         if !stands(&dot_git) {
             // A command that could make one would be the author of its hooks.
             self.protect(dot_git, Missing::Cover(StandIn::Socket));
-        } else if dot_git.as_path().is_dir() {
-            self.found.ways.push(Way::of(&dot_git));
-            self.repository(&real(&dot_git), root)?;
-        } else {
+            return Ok(());
+        }
+        let is_file = !dot_git.as_path().is_dir();
+        if is_file {
             self.protect(dot_git.clone(), Missing::Cover(StandIn::Socket));
-            self.pointed_to(root, &dot_git)?;
+        }
+        let Some(directory) = self.directory_of(root) else { return Ok(()) };
+        let common = self.repository(&directory, root)?;
+        if is_file {
+            self.open_if_known(directory, common, root, &dot_git);
         }
         Ok(())
     }
@@ -206,10 +218,18 @@ impl Search {
         self.repository(root, root).map(drop)
     }
 
-    /// Follows a `.git` file.
-    fn pointed_to(&mut self, root: &AbsPath, dot_git: &AbsPath) -> Result<(), Error> {
-        let Some(directory) = self.leads_to(root, dot_git) else { return Ok(()) };
-        let common = self.repository(&directory, root)?;
+    /// The git directory of a work tree: its `.git`, or where that leads.
+    fn directory_of(&mut self, top: &AbsPath) -> Option<AbsPath> {
+        let dot_git = below(top, ".git");
+        if !dot_git.as_path().is_dir() {
+            return self.leads_to(top, &dot_git);
+        }
+        self.found.ways.push(Way::of(&dot_git));
+        Some(real(&dot_git))
+    }
+
+    /// Opens the git directory that a root's `.git` file leads to, if it knows the root.
+    fn open_if_known(&mut self, directory: AbsPath, common: AbsPath, root: &AbsPath, dot_git: &AbsPath) {
         if knows(&directory, &common, root, dot_git) {
             // The first is in the second, but for a submodule's, which has no other.
             self.found.writable.push(common);
@@ -219,7 +239,6 @@ impl Search {
                  only where allowWrite says so"
             ));
         }
-        Ok(())
     }
 
     /// The directory that such a file names.
@@ -235,18 +254,26 @@ impl Search {
 
     /// A git directory with all that hangs on it; gives the common one.
     fn repository(&mut self, directory: &AbsPath, work_tree: &AbsPath) -> Result<AbsPath, Error> {
-        self.git_directory(directory, work_tree);
-        let common = self.common(directory);
-        if common != *directory {
-            self.git_directory(&common, work_tree);
-        }
-        self.shared(&common, work_tree);
+        let common = self.own(directory, work_tree);
         let mut with_modules = BTreeSet::from([directory.clone(), common.clone()]);
         with_modules.extend(self.worktrees(&common));
         for above in with_modules {
             self.modules(&above)?;
         }
         Ok(common)
+    }
+
+    /// What a git directory has by itself, and by the common one, which it gives back.
+    fn own(&mut self, directory: &AbsPath, work_tree: &AbsPath) -> AbsPath {
+        let common = self.common(directory);
+        // Hooks of a push to here are run in the git directory, all others in the work tree.
+        let tops = BTreeSet::from([work_tree, directory, &common].map(AbsPath::clone));
+        self.git_directory(directory, &tops);
+        if common != *directory {
+            self.git_directory(&common, &tops);
+        }
+        self.shared(&common, &tops);
+        common
     }
 
     /// The directory that a git directory shares with others, or the same one.
@@ -260,23 +287,23 @@ impl Search {
     }
 
     /// What every git directory has of its own.
-    fn git_directory(&mut self, directory: &AbsPath, work_tree: &AbsPath) {
+    fn git_directory(&mut self, directory: &AbsPath, tops: &BTreeSet<AbsPath>) {
         // Both change what git does by being there.
         self.protect(below(directory, "commondir"), Missing::Remove);
         let own = below(directory, "config.worktree");
-        self.configuration(&own, std::slice::from_ref(work_tree), 0);
+        self.configuration(&own, tops, 0);
         self.protect(own, Missing::Remove);
     }
 
     /// What the worktrees of a repository share.
-    fn shared(&mut self, common: &AbsPath, work_tree: &AbsPath) {
+    fn shared(&mut self, common: &AbsPath, tops: &BTreeSet<AbsPath>) {
         self.found.protected.push(Protected {
             path: below(common, "hooks"),
             missing: Missing::Cover(StandIn::Socket),
             inside: Inside::Scripts,
         });
         let shared = below(common, "config");
-        self.configuration(&shared, std::slice::from_ref(work_tree), 0);
+        self.configuration(&shared, tops, 0);
         // git reads it at every start.
         self.protect(shared, Missing::Cover(StandIn::File));
     }
@@ -286,7 +313,7 @@ impl Search {
         let all = self.directories(&below(common, "worktrees"));
         for directory in &all {
             let work_tree = pointer(&below(directory, "gitdir"), directory, None).and_then(|at| at.parent());
-            self.git_directory(directory, &work_tree.unwrap_or_else(|| directory.clone()));
+            self.git_directory(directory, &work_tree.into_iter().chain([directory.clone()]).collect());
             self.common(directory);
         }
         all
@@ -319,8 +346,9 @@ impl Search {
             }
             let named = configurations(&directory).iter().find_map(|file| work_tree(&directory, file));
             let work_tree = named.unwrap_or_else(|| directory.clone());
-            self.git_directory(&directory, &work_tree);
-            self.shared(&directory, &work_tree);
+            let tops = BTreeSet::from([&work_tree, &directory].map(AbsPath::clone));
+            self.git_directory(&directory, &tops);
+            self.shared(&directory, &tops);
             self.excerpts(&directory, &work_tree);
             for worktree in self.worktrees(&directory) {
                 open.extend(self.directories(&below(&worktree, "modules")));
@@ -349,8 +377,8 @@ impl Search {
     }
 
     /// What a configuration file includes is configuration, and what it calls the hooks' directory is one.
-    fn configuration(&mut self, file: &AbsPath, work_trees: &[AbsPath], depth: usize) {
-        if depth > MOST_INCLUDES || !self.read.insert(file.clone()) {
+    fn configuration(&mut self, file: &AbsPath, tops: &BTreeSet<AbsPath>, depth: usize) {
+        if depth > MOST_INCLUDES || !self.read.insert((file.clone(), tops.clone())) {
             return;
         }
         if self.locked.is_none() {
@@ -358,18 +386,19 @@ impl Search {
         }
         let config = GitConfig::read(file.as_path());
         let beside = file.parent().unwrap_or_else(AbsPath::root);
-        self.follow(config, &beside, work_trees, depth);
+        self.follow(config, &beside, tops, depth);
     }
 
-    fn follow(&mut self, config: GitConfig, beside: &AbsPath, work_trees: &[AbsPath], depth: usize) {
-        // git runs hooks in the work tree, where it says that this is.
-        let own_top = config.work_tree.map(|value| self.place(beside, &value));
-        let tops: BTreeSet<&AbsPath> = work_trees.iter().chain(&own_top).collect();
-        let mut in_each =
-            |values: &[Vec<u8>]| tops.iter().flat_map(|top| self.expanded(values, top)).collect::<Vec<_>>();
+    fn follow(&mut self, config: GitConfig, beside: &AbsPath, tops: &BTreeSet<AbsPath>, depth: usize) {
+        // git runs hooks in the work tree, where its directory's own configuration says that this is.
+        let named_top = config.work_tree.filter(|_| depth == 0).map(|value| self.place(beside, &value));
+        let tops: &BTreeSet<AbsPath> = &tops.iter().cloned().chain(named_top).collect();
+        let mut in_each = |values: &[Vec<u8>]| {
+            tops.iter().flat_map(|top| self.expanded(values, top)).collect::<BTreeSet<_>>()
+        };
         let (hooks, templates) = (in_each(&config.hooks), in_each(&config.templates));
         for included in self.expanded(&config.includes, beside) {
-            self.configuration(&included, work_trees, depth + 1);
+            self.configuration(&included, tops, depth + 1);
             self.protect(included, Missing::Cover(StandIn::File));
         }
         self.found.names_hooks |= !hooks.is_empty();

@@ -134,7 +134,8 @@ impl Owner {
         self.named_home.iter().chain(&self.settings).chain(places)
     }
 
-    fn is_home(&self, directory: &AbsPath) -> bool {
+    /// Whether this is really the home directory.
+    pub(super) fn is_home(&self, directory: &AbsPath) -> bool {
         self.home.as_ref() == Some(directory)
     }
 
