@@ -146,7 +146,7 @@ impl<'p> Manner<'p> {
                 let with_parents = given(&[], &["--par"]);
                 (keeps || refers).then_some(Manner { keeps, refers, with_parents, ..plain })?
             }
-            "mount" => Manner { keeps: false, refers: true, renames: true, ..plain },
+            "mount" | "bindfs" => Manner { keeps: false, refers: true, renames: true, ..plain },
             "git" => {
                 let at = words.iter().position(|word| word.value.as_deref() == Some("mv"))?;
                 Manner { words: &words[at + 1..], renames: false, ..plain }

@@ -15,6 +15,7 @@ use crate::program::{Globs, Programs, Role};
 use crate::removal::Brought;
 use crate::shell::Reading;
 use palisade_policy::AbsPath;
+use std::cell::Cell;
 
 /// More copies and moves than these are not told apart.
 const MOST_MOVES: usize = 64;
@@ -22,6 +23,8 @@ const MOST_MOVES: usize = 64;
 const MOST_SOURCES: usize = 64;
 /// For one path, nothing is looked for in more than these.
 const MOST_STEPS: usize = 32;
+/// Nor for all paths of a line together.
+const MOST_STEPS_OF_LINE: usize = 4_000;
 
 /// The copies and moves of a line.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ pub(super) struct Moved {
     in_any_order: bool,
     /// What the line's wildcards find.
     globs: Globs,
+    /// How often something may still be looked for.
+    left: Cell<usize>,
 }
 
 #[derive(Debug)]
@@ -46,8 +51,8 @@ struct Led {
     paths: Vec<AbsPath>,
     /// Whether it may be anywhere else.
     is_open: bool,
-    /// How often something was looked for.
-    steps: usize,
+    /// How often something may still be looked for.
+    left: usize,
 }
 
 impl Moved {
@@ -66,7 +71,7 @@ impl Moved {
             |one: &Move| programs.outwards(one.program).skip(1).any(|outer| outer.role == Role::Other);
         let in_any_order =
             !moves.is_empty() && (runs_in_any_order(line, reading) || moves.iter().any(repeats));
-        Moved { in_any_order, moves, globs: programs.globs }
+        Moved { in_any_order, moves, globs: programs.globs, left: Cell::new(MOST_STEPS_OF_LINE) }
     }
 
     /// The touch as it is once what the program may find moved has been.
@@ -124,10 +129,12 @@ impl Moved {
         let is_first = |one: &Move| self.in_any_order || one.program <= program || one.program == usize::MAX;
         let may_run = |one: &&Move| counts(one) && is_first(one);
         let moves: Vec<&Move> = self.moves.iter().filter(may_run).collect();
-        let mut led = Led::default();
+        let mut led = Led { left: self.left.get().min(MOST_STEPS), ..Led::default() };
+        let before = led.left;
         if !moves.is_empty() {
             led.look(path, &moves, context);
         }
+        self.left.set(self.left.get() - (before - led.left));
         led
     }
 }
@@ -186,11 +193,11 @@ impl Led {
         (at, moves): (usize, &[&Move]),
         context: &Context<'_>,
     ) {
-        self.steps += 1;
-        if self.steps > MOST_STEPS {
+        let Some(left) = self.left.checked_sub(1) else {
             self.is_open = true;
             return;
-        }
+        };
+        self.left = left;
         let origins = match source {
             Source::Found(_) => None,
             Source::Itself { path, .. } => path.join(rest).ok().map(|origin| {

@@ -48,6 +48,8 @@ fn hostile_lines_are_judged_in_time() {
         format!("mv {}{}", numbered("-S."), numbered("f")),
         format!("rsync {}{}", "--suffix=x ".repeat(4_000), "a ".repeat(4_000)),
         format!("gzip -S.x {}", "a.gz ".repeat(6_000)),
+        format!("{}rm -rf {}", "ln -s ~/x $X;".repeat(60), "a/b ".repeat(7_500)),
+        format!("{}rm -rf {}", "ln -s a/a a;".repeat(60), "a/a/a/a ".repeat(4_000)),
         "cat f | ".repeat(1_000),
         "\0".repeat(1_000),
         "\u{202e}".repeat(1_000),
