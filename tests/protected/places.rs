@@ -165,6 +165,9 @@ fn what_zsh_found_is_protected_whatever_its_name() {
         &all.map(|name| project.home().join(name).display().to_string()).each_ref().map(String::as_str),
     );
     run().env("F", half_made).line("echo ok > ~/$F && rm ~/$F").ok();
+    run().line("cd; for n in {1..200}; do : > .zcompdump-$n; done").ok();
+    let refused = run().line("true");
+    assert!(refused.status == 125 && refused.stderr.contains(".zcompdump* in "), "{refused:#?}");
 }
 
 /// Values that name nothing of the kind, or nothing that a command could write, are in nobody's way.

@@ -15,6 +15,7 @@ mod owner;
 pub(crate) use owner::Owner;
 
 use crate::cover::StandIn;
+use crate::error::Error;
 use crate::resolve::Way;
 use owner::Place;
 use palisade_policy::AbsPath;
@@ -108,6 +109,9 @@ const ZSH_ROWS: &[Row] = &[
 /// How the file starts in which zsh's completion system keeps what it found. Frameworks add the host and the version.
 const ZSH_DUMP: &str = ".zcompdump";
 
+/// How many of them there may be in one directory. A person has a few; a command could make any number.
+const MOST_DUMPS: usize = 200;
+
 /// In `.config` of a root and of the home directory, and where the user has that instead (`XDG_CONFIG_HOME`).
 const CONFIG_ROWS: &[Row] = &[
     row("fish", "config.fish, conf.d and functions, read by every fish"),
@@ -193,7 +197,7 @@ pub(crate) fn in_root(root: &AbsPath, owner: &Owner) -> Vec<Group> {
 }
 
 /// What is protected in the home directory, and with it.
-pub(crate) fn of_owner(owner: &Owner) -> Vec<Group> {
+pub(crate) fn of_owner(owner: &Owner) -> Result<Vec<Group>, Error> {
     let mut groups = Vec::new();
     for path in owner.settings.iter().flat_map(Way::readings) {
         groups.push(whole(&path, Inside::Data));
@@ -202,21 +206,23 @@ pub(crate) fn of_owner(owner: &Owner) -> Vec<Group> {
     let named = owner.named_home.iter().flat_map(Way::readings).filter(|home| !owner.is_home(home));
     for home in &owner.home.iter().cloned().chain(named).collect::<Vec<_>>() {
         groups.push(group(home, &[HOME_ROWS, START_ROWS, ZSH_ROWS], owner));
-        groups.push(dumps(home));
+        groups.push(dumps(home)?);
         groups.extend(places(home, owner));
         groups.extend(tools(home, owner));
     }
     for (way, place) in &owner.places {
-        groups.extend(way.readings().iter().flat_map(|path| of_place(path, *place)));
+        for path in way.readings() {
+            groups.extend(of_place(&path, *place)?);
+        }
     }
-    groups
+    Ok(groups)
 }
 
 /// What a variable names, and the like.
-fn of_place(path: &AbsPath, place: Place) -> Vec<Group> {
+fn of_place(path: &AbsPath, place: Place) -> Result<Vec<Group>, Error> {
     let shared = |group| Group { may_be_shared: true, ..group };
-    match place {
-        Place::Zsh => vec![rows(path, &[ZSH_ROWS], StandIn::File), dumps(path)],
+    Ok(match place {
+        Place::Zsh => vec![rows(path, &[ZSH_ROWS], StandIn::File), dumps(path)?],
         Place::Config => vec![rows(path, &[CONFIG_ROWS], StandIn::File)],
         Place::Data => vec![shared(existing(path, DATA_ROWS, StandIn::File))],
         Place::Cache => vec![existing(path, CACHE_ROWS, StandIn::File)],
@@ -224,7 +230,7 @@ fn of_place(path: &AbsPath, place: Place) -> Vec<Group> {
         // Where something else is, a device perhaps, no shell finds what it could run.
         Place::File if path.as_path().metadata().is_ok_and(|found| !found.is_file()) => Vec::new(),
         Place::File => vec![whole(path, Inside::Data)],
-    }
+    })
 }
 
 /// All of a path.
@@ -236,17 +242,23 @@ fn whole(path: &AbsPath, inside: Inside) -> Group {
 
 /// What the completion system of zsh left in a directory under other names than the usual one, and compiled forms of
 /// that, which would be newer. What a zsh that is yet to be installed will call it cannot be known.
-fn dumps(directory: &AbsPath) -> Group {
+fn dumps(directory: &AbsPath) -> Result<Group, Error> {
     let entries = std::fs::read_dir(directory.as_path()).into_iter().flatten().flatten();
     let host = std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
     let is_dump =
         |name: &Vec<u8>| name.starts_with(ZSH_DUMP.as_bytes()) && !is_half_made(name, host.trim_ascii_end());
     let with_compiled = |name: Vec<u8>| [name.clone(), [&name, &b".zwc"[..]].concat()];
     let names = entries.map(|entry| entry.file_name().into_encoded_bytes()).filter(is_dump);
-    let protected = names.flat_map(with_compiled).filter_map(|name| directory.join(name).ok());
+    let names: Vec<_> = names.take(MOST_DUMPS + 1).collect();
+    if names.len() > MOST_DUMPS {
+        let reason = format!("there are more than {MOST_DUMPS}; remove those that no zsh uses");
+        let rule = format!("the protection of the files {ZSH_DUMP}* in {directory}");
+        return Err(Error::Unenforceable { rule, reason });
+    }
+    let protected = names.into_iter().flat_map(with_compiled).filter_map(|name| directory.join(name).ok());
     let missing = Missing::Cover(StandIn::File);
     let rows = protected.map(|path| Protected { path, missing, inside: Inside::Data }).collect();
-    Group { directory: directory.clone(), must_exist: true, may_be_shared: false, rows }
+    Ok(Group { directory: directory.clone(), must_exist: true, may_be_shared: false, rows })
 }
 
 /// Whether a dump has the name under which zsh writes it: `.HOST.PROCESS` is behind the later one. Nobody reads it, and
@@ -349,7 +361,7 @@ mod tests {
             settings: vec![Way::of(&path("/etc/claude"))],
             ..Owner::default()
         };
-        let all = [in_root(&path("/home/u/p"), &owner), of_owner(&owner)].concat_groups();
+        let all = [in_root(&path("/home/u/p"), &owner), of_owner(&owner).expect("few dumps")].concat_groups();
         for row in &all {
             let is_file = row.missing == Missing::Cover(StandIn::File);
             let is_project = row.path.as_bytes().starts_with(b"/home/u/p/");

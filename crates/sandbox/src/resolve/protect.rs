@@ -58,7 +58,7 @@ impl Resolver {
         files: &mut FileSets,
     ) -> Result<(), Error> {
         self.inside.roots = roots.to_vec();
-        let mut groups = protected::of_owner(owner);
+        let mut groups = protected::of_owner(owner)?;
         for root in roots {
             groups.extend(protected::in_root(root, owner));
         }
