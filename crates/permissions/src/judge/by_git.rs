@@ -24,6 +24,7 @@ const SHOWING: &[&str] = &[
     "difftool",
     "format-patch",
     "grep",
+    "hash-object",
     "interpret-trailers",
     "log",
     "show",

@@ -20,7 +20,12 @@ const INPUTS: &[(&[&str], Valued)] = &[
     (&["hostname"], Valued::new("F", &["--file"])),
     (&["dig"], Valued::new("f", &[])),
     (&["gcc", "clang"], Valued::new("", &[]).alone(&["-include", "-imacros"])),
-    (&["mail"], Valued::new("aA", &[])),
+    (&["at", "batch"], Valued::new("f", &[])),
+    (&["cpio"], Valued::new("FI", &["--file"]).ends("CEHMORW")),
+    (&["kubectl"], Valued::new("f", &["--filename$", "--from-file$", "--from-env-file$"]).ends("cnlo")),
+    (&["mail", "mutt"], Valued::new("aA", &[]).ends("s")),
+    (&["make", "gmake"], Valued::new("f", &["--file", "--makefile"]).ends("CIjlo")),
+    (&["ssh", "sftp"], Valued::new("F", &[]).ends("BbcDEeIiJLlmOopPQRSWw")),
     (&["nmap"], Valued::new("", &[]).alone(&["-iL"])),
     (&["bc", "dc"], Valued::new("f", &["--file"])),
     (&["git"], Valued::new("Ft", &["--file", "--template", "--pathspec-from-file"]).ends("m")),
@@ -107,7 +112,7 @@ fn written(name: &str, program: &Program, context: &Context<'_>) -> Vec<Touch> {
         "git" if has(&["archive", "format-patch"]) => values.extend(GIT_OUTPUT.values(words)),
         "tar" | "bsdtar" if writes_archive(words) => {
             values.extend(ARCHIVE.values(words));
-            values.extend(old_style(words));
+            values.extend(ARCHIVE.old_style(words));
         }
         _ => {}
     }
@@ -138,15 +143,6 @@ fn writes_archive(words: &[Word]) -> bool {
     })
 }
 
-/// The values of `tar cvf FILE`, whose first word is letters without a dash: the words behind it, in their order.
-fn old_style(words: &[Word]) -> Vec<Value<'_>> {
-    let letters = words.get(1).and_then(|word| word.value.as_deref()).filter(|text| !text.starts_with('-'));
-    let letters = letters.filter(|letters| letters.contains('f')).unwrap_or_default();
-    let count = letters.chars().filter(|letter| "bCfFgHIKLNTVX".contains(*letter)).count();
-    let values = words.iter().skip(2).take(count);
-    values.map(|word| Value { word, text: word.value.as_deref(), is_attached: false }).collect()
-}
-
 fn of_name(name: &str, program: &Program, reads: bool, context: &Context<'_>) -> Vec<Touch> {
     let touch = |access, word: &Word, text: &str| {
         Touch::new(access, place_of(word, Some(text), program, context), text, context)
@@ -156,6 +152,9 @@ fn of_name(name: &str, program: &Program, reads: bool, context: &Context<'_>) ->
         "sed" | "gsed" => of_script(program, reads, touch),
         _ if !reads => Vec::new(),
         "man" => pages(&program.words).map(read).collect(),
+        "curl" if program.words.iter().any(is_open_url) => {
+            vec![Touch::new(Access::Read, Place::Unknown, "file:", context)]
+        }
         "curl" => program.words.iter().flat_map(|word| of_form(word)).map(read).collect(),
         "jq" | "gojq" if program.words.iter().skip(1).any(read_only::loads_module) => {
             vec![Touch::new(Access::Read, Place::Unknown, "import", context)]
@@ -203,10 +202,16 @@ fn pages(words: &[Word]) -> impl Iterator<Item = (&Word, String)> {
     })
 }
 
+/// Whether a word is the URL of a file that is spelled in a way of its own: `file:///%2eenv`, `file:///.e{n}v`.
+fn is_open_url(word: &Word) -> bool {
+    let text = word.value.as_deref().unwrap_or(&word.raw).to_ascii_lowercase();
+    text.find("file:").is_some_and(|at| text[at..].contains(['%', '{', '[']))
+}
+
 /// `-F name=<FILE`, `-F name=@FILE;type=x`, `-F @FILE,FILE`, `file:///FILE`.
 fn of_form(word: &Word) -> Vec<(&Word, String)> {
     let Some(text) = word.value.as_deref() else { return Vec::new() };
-    let of_url = text.find("file:").map(|at| &text[at + 5..]);
+    let of_url = text.to_ascii_lowercase().find("file:").map(|at| &text[at + 5..]);
     let of_url =
         of_url.map(|path| format!("/{}", path.trim_start_matches("//localhost").trim_start_matches('/')));
     let parts = text.split_once(['<', '@']).map(|(_, files)| files.split([';', ',', '<', '@']));

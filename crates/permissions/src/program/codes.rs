@@ -69,7 +69,9 @@ const TABLE: &[(&[&str], Codes)] = &[
     ),
     (&["cpio"], codes("", &["--rsh-command"], &["ssh"])),
     (&["rsync"], codes("e", &["--rsh"], &["ssh"])),
-    (&["man"], codes("P", &["--pager"], &[])),
+    (&["man"], codes("PH", &["--pager", "--html"], &[])),
+    (&["nodemon"], codes("x", &["--exec$"], &["node", "ts-node"])),
+    (&["zip"], codes("", &["--unzip-command"], &["unzip"])),
     (&["sort", "gsort"], codes("", &["--compress-program"], PACKERS)),
     (&["split", "gsplit"], codes("", &["--filter"], &[])),
     (&["install", "ginstall"], codes("", &["--strip-program"], &["strip"])),
@@ -110,6 +112,9 @@ const LEAVING: &[(&[&str], &[&str])] = &[
 pub(super) fn of_options(name: &str, words: &Words) -> Vec<Inner> {
     let codes = TABLE.iter().find(|(names, _)| names.contains(&name));
     let mut found = codes.map(|(_, codes)| codes.find(words)).unwrap_or_default();
+    if let Some((_, codes)) = codes.filter(|(names, _)| names.contains(&"tar")) {
+        found.extend(codes.options.old_style(words).into_iter().map(|value| code_of(value.word)));
+    }
     if let Some((_, marks)) = LEAVING.iter().find(|(names, _)| names.contains(&name)) {
         found.extend((1..words.len()).flat_map(|at| leaving(marks, words, at)));
     }

@@ -215,10 +215,9 @@ fn of_git_command(command: &str, rest: &Words) -> Vec<Inner> {
         "clone" | "fetch" | "pull" | "push" | "ls-remote" | "archive" | "fetch-pack" | "send-pack" => {
             let mut inner = by_options();
             inner.extend(rest.iter().filter_map(|word| value(word)?.strip_prefix("ext::")).map(code));
-            let is_setting = |word: &Word| matches!(value(word), Some("-c" | "--config"));
-            let settings = rest.windows(2).filter(|pair| is_setting(&pair[0]) && command == "clone");
-            let attached = rest.iter().filter_map(|word| value(word)?.strip_prefix("--config="));
-            for setting in settings.filter_map(|pair| value(&pair[1])).chain(attached) {
+            const SETTINGS: Valued = Valued::new("c", &["--config"]).ends("bjou");
+            let settings = SETTINGS.values(rest).filter(|_| command == "clone");
+            for setting in settings.filter_map(|found| found.text) {
                 add_setting(setting, &mut inner, &mut Vec::new());
             }
             inner

@@ -64,6 +64,20 @@ impl Valued {
         })
     }
 
+    /// The values among the words of a `tar` whose first word is letters without a dash, as in `tar cvf FILE`: they stand
+    /// behind it, in the order of the letters.
+    pub(crate) fn old_style<'w>(&self, words: &'w [Word]) -> Vec<Value<'w>> {
+        const WITH_VALUE: &str = "bCfFgHIKLNTVX";
+        let letters =
+            words.get(1).and_then(|word| word.value.as_deref()).filter(|text| !text.starts_with('-'));
+        let letters = letters.unwrap_or_default().chars().filter(|letter| WITH_VALUE.contains(*letter));
+        let of_letter = |(word, letter): (&'w Word, char)| {
+            let value = Value { word, text: word.value.as_deref(), is_attached: false };
+            self.letters.contains(letter).then_some(value)
+        };
+        words.iter().skip(2).zip(letters).filter_map(of_letter).collect()
+    }
+
     /// What stands behind such an option in its own word; empty where the next word is the value.
     fn attached<'a>(&self, text: &'a str) -> Option<&'a str> {
         let name = text.split('=').next().unwrap_or(text);

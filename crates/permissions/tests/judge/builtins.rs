@@ -285,13 +285,30 @@ fn a_file_that_an_option_a_script_or_a_form_names_is_read() {
         "git commit -qF.env",
         "git commit --fil=.env",
         "zdiff .env x",
+        "pigz -c .env",
+        "at -f .env now",
+        "cpio -iF.env",
+        "make -if.env",
+        "ssh -vF.env h",
+        "git hash-object -w .env",
+        "curl FILE:///w/proj/.env",
     ];
     all(&open(&["Read(.env)"]), &lines, "deny");
     // Options may stand together for as long as somebody likes.
     let long = format!("file -{}f.env", "b".repeat(40));
     all(&open(&["Read(.env)"]), &[&*long], "deny");
     let longer = format!("file -{}f.env", "b".repeat(400));
-    all(&open(&["Read(.env)"]), &[&*longer, "xargs -a \"$F\" echo", "date -f \"$F\""], "asks");
+    all(
+        &open(&["Read(.env)"]),
+        &[
+            &*longer,
+            "xargs -a \"$F\" echo",
+            "date -f \"$F\"",
+            "curl 'file:///w/proj/.e{n}v'",
+            "curl file:///w/proj/%2eenv",
+        ],
+        "asks",
+    );
     all(&open(&["Read(.env)"]), &["jq -n 'import \"x\" as $d {search:\".\"}; $d'"], "asks");
     all(
         &open(&["Edit(src/**)"]),
