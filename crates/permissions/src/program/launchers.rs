@@ -329,12 +329,10 @@ fn make(words: &Words) -> Option<Found> {
 
 /// `vim -c '!CODE'`, `vim '+!CODE'`
 fn editor(words: &Words) -> Option<Found> {
-    let is_command = |at: usize| {
-        let before = words.get(at.wrapping_sub(1)).and_then(value);
-        matches!(before, Some("-c" | "--cmd")) || value(&words[at]).is_some_and(|text| text.starts_with('+'))
-    };
-    let code_in = |at: usize| Some(code(value(&words[at])?.split_once('!')?.1));
-    found((1..words.len()).filter(|at| is_command(*at)).filter_map(code_in).collect())
+    const COMMANDS: Valued = Valued::new("c", &["--cmd$"]).ends("diSTtuUwW");
+    let behind = COMMANDS.values(words).filter_map(|found| found.text);
+    let plus = words.iter().skip(1).filter_map(value).filter(|text| text.starts_with('+'));
+    found(behind.chain(plus).filter_map(|text| Some(code(text.split_once('!')?.1))).collect())
 }
 
 /// tmux's commands that run others, with the letters of their options; the shortest that is taken for each.

@@ -288,6 +288,9 @@ fn what_a_program_is_told_to_run_is_looked_at() {
         "make SHELL='rm x'",
         "man -P 'rm x' ls",
         "vim -c '!rm x' f",
+        "vim -ec '!rm x' f",
+        "ex -sc'!rm x' f",
+        "vim --cmd='!rm x' f",
         "crontab - <<E\n@daily ls; rm x\nE",
         "at now <<E\nrm x\nE",
     ];
