@@ -250,6 +250,8 @@ impl Held {
 
     /// Watches from now on over `mounts`, which [can](super::can_attach) be made from outside or not.
     pub fn guard(&self, mounts: Mounts, can_attach: bool) -> Result<Guard, LaunchError> {
+        // Its mount table is that of the root directory which it has when that is opened.
+        self.wait_until_built()?;
         let guard = Guard::over(self.running.init_pid, self.running.init.as_fd(), mounts, can_attach);
         guard.map_err(failed("opening the sandbox's mount table"))
     }
