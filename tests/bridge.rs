@@ -124,6 +124,26 @@ fn the_probe_says_which_bridge_is_in_use() {
     }
 }
 
+/// Where no namespace can be entered, nothing can be mounted in a sandbox that runs.
+#[test]
+fn what_is_replaced_outside_ends_the_command() {
+    let Some(machine) = Machine::new(Kind::Closed) else { return };
+    machine.project.write("conf", "");
+    machine.project.write("new", "");
+    let line = "echo started; while :; do sleep 1; done";
+    let mut command = machine.command(&["run", "--deny-write", "conf", "-c", line]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut started = String::new();
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    output.read_line(&mut started).expect("a line");
+    let root = machine.project.root();
+    std::fs::rename(root.join("new"), root.join("conf")).expect("own directory");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((started.as_str(), output.status.code()), ("started\n", Some(137)), "{said}");
+    assert!(said.contains("conf was replaced") && said.contains("the command was ended"), "{said}");
+}
+
 #[test]
 fn a_socat_that_is_missing_or_in_a_commands_reach_runs_nothing() {
     if !Kind::Managed.can_be_made() {
