@@ -99,7 +99,11 @@ async fn watch(post: Arc<Post>, table: AsyncFd<OwnedFd>) {
         }
         let again = Arc::clone(&post);
         let is_over = match Task::start(move || again.look()) {
-            Ok(look) => look.await.unwrap_or(true),
+            // Nobody would look any more.
+            Ok(look) => look.await.unwrap_or_else(|_| {
+                post.guard.end();
+                true
+            }),
             // Without a thread for it, it is done here.
             Err(_) => post.look(),
         };

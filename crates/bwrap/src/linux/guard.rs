@@ -26,6 +26,7 @@ use crate::mounts::{Mount, Mounts, prefixes};
 use palisade_policy::AbsPath;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::process::Signal;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
@@ -138,12 +139,17 @@ impl Guard {
         wait_readable(self.init.as_fd(), Instant::now()).unwrap_or(false)
     }
 
-    /// Whether some process has the file at `path` open for writing. What cannot be opened, or belongs to somebody else,
-    /// no command can write.
+    /// Whether some process has the file at `path` open for writing, or nobody can tell. What is no file, is missing, or
+    /// belongs to somebody else, no command can write.
     pub fn is_open_for_writing(path: &AbsPath) -> bool {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::open(path.as_path(), flags, Mode::empty());
-        file.is_ok_and(|file| sys::is_open_for_writing(file.as_fd()))
+        match file {
+            Ok(file) => sys::is_open_for_writing(file.as_fd()),
+            Err(error) => {
+                !matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS | Errno::NXIO)
+            }
+        }
     }
 
     /// Ends the sandbox with everything in it.

@@ -439,8 +439,8 @@ pub(super) fn receive_listeners(from: BorrowedFd<'_>, count: usize) -> io::Resul
     Ok((0..count).map(|index| if report.bound >> index & 1 == 1 { sockets.next() } else { None }).collect())
 }
 
-/// Whether some process has the file open for writing. `false` where that cannot be asked: the file is another user's, or
-/// no regular one.
+/// Whether some process has the file open for writing, or that cannot be found out. `false` where it cannot be asked: the
+/// file is another user's, or no regular one.
 pub(super) fn is_open_for_writing(file: BorrowedFd<'_>) -> bool {
     /// Which signal tells of a broken lease. The same on every architecture that there is a sandbox on.
     const F_SETSIG: c_int = 10;
@@ -456,7 +456,7 @@ pub(super) fn is_open_for_writing(file: BorrowedFd<'_>) -> bool {
     unsafe { libc::fcntl(file, F_SETSIG, libc::SIGURG) };
     match lease(libc::F_RDLCK) {
         Ok(()) => lease(libc::F_UNLCK).is_err(),
-        Err(error) => error == Errno::EAGAIN,
+        Err(error) => !matches!(error, Errno::EACCES | Errno::EINVAL),
     }
 }
 
