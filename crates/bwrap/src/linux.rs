@@ -32,6 +32,6 @@ pub use listeners::{Listener, bind_inside};
 pub use mounted::wait_until_unmounted;
 pub use proc_guards::{ProcGuards, proc_guards};
 pub use program::{Program, ProgramError};
-pub use sys::duplicate_inherited;
+pub use sys::{duplicate_inherited, with_own_descriptors};
 pub use verify::{Expected, Identity};
 pub use warden::Warden;

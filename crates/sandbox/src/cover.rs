@@ -53,7 +53,8 @@
 //! - With read access to the registry it could take a lock on an entry: then covers would outlive their users until a
 //!   later start, or a start would give up with [`CoverError::Busy`]. It could do worse with write access (have an empty
 //!   read-only file of the user's removed). So [`Covers::registry`] is hidden from every command, and no rule opens it.
-//! - It can make the host use up its descriptors, by as many connections as it likes. To remove covers takes none.
+//! - It can make the host use up its descriptors, by as many connections as it likes. To remove covers takes none; to
+//!   find out whether others still use them takes some of a thread's own.
 //! - It can take the permissions from directories of its own that hold covers, or what is to be removed: they are
 //!   given back, and then it is removed.
 //! - *Other users* can make the registry first; it is then refused.
@@ -211,9 +212,7 @@ fn by_directory(wanted: &Wanted) -> Result<BTreeMap<AbsPath, Wanted>, CoverError
 
 impl Drop for Covers {
     fn drop(&mut self) {
-        for (entry, path) in &self.unwanted {
-            entry.remove_unwanted(path);
-        }
+        entry::tell(self.unwanted.iter().map(|(entry, path)| entry.remove_unwanted(path)));
         for entry in &self.entries {
             self.registry.leave(entry);
         }

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "fork, descriptor passing and signal dispositions have no safe wrapper")]
 
 mod attach;
+mod descriptors;
 mod warden;
 
 use nix::errno::Errno;
@@ -21,6 +22,7 @@ pub(super) use attach::{
     Change, DEVICES, DONE, ENTERING, MASKS, Progress, Source, Step, What, Work, fork_attacher,
     has_mount_calls, read_progress,
 };
+pub use descriptors::with_own_descriptors;
 pub(super) use warden::{forget, fork_warden, hand_over};
 
 /// More listeners than this are not passed in one message (the kernel takes 253 descriptors in one).

@@ -3,7 +3,7 @@
 use super::registry::entry_name_of;
 use super::{CoverError, StandIn, Wanted};
 use crate::scratch::{Removed, remove_tree};
-use palisade_bwrap::linux::wait_until_unmounted;
+use palisade_bwrap::linux::{wait_until_unmounted, with_own_descriptors};
 use palisade_policy::AbsPath;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, chmod, fstat, linkat, mknodat, open, openat,
@@ -100,25 +100,34 @@ impl Entry {
                 return false;
             }
         };
-        let is_alone = is_own && !listed.contains(&Line::Shared);
-        if !is_alone && !are_unused(&listed) {
-            return false;
+        if is_own && !listed.contains(&Line::Shared) {
+            return tell(self.remove_listed(&listed, is_own));
         }
-        let mut are_removed = true;
+        // Whoever has the lock now is who removes them, even with its descriptors used up: one that had some to spare may
+        // just have left it to this one.
+        let directory = self.directory.get().map(|directory| directory.as_fd());
+        let kept: Vec<_> = directory.into_iter().chain([self.file.as_fd()]).collect();
+        let removals = with_own_descriptors(&kept, || {
+            are_unused(&listed).map(|are| are.then(|| self.remove_listed(&listed, is_own)))
+        });
+        match removals {
+            Ok(removals) => removals.is_some_and(tell),
+            Err(error) => {
+                tell(Err(format!("whether covers are still in use could not be found out: {error}")))
+            }
+        }
+    }
+
+    fn remove_listed(&self, listed: &HashSet<Line>, is_own: bool) -> Vec<Removal> {
         // Nearly all of them lie in one.
         let mut last = None;
-        for line in &listed {
-            are_removed &= match line {
-                Line::Cover(path) => self
-                    .remove(path, &mut last)
-                    .inspect_err(|error| tracing::warn!("{path}, a cover, could not be removed: {error}"))
-                    .is_ok(),
-                Line::Unwanted(path) if is_own => self.remove_unwanted(path),
-                Line::Unwanted(path) => self.set_aside(path),
-                Line::Shared => true,
-            };
-        }
-        are_removed
+        let remove = |line: &Line| match line {
+            Line::Cover(path) => self.remove(path, &mut last),
+            Line::Unwanted(path) if is_own => self.remove_unwanted(path),
+            Line::Unwanted(path) => self.set_aside(path),
+            Line::Shared => Ok(None),
+        };
+        listed.iter().map(remove).collect()
     }
 
     /// Another process than the one that made the entry uses it too.
@@ -128,52 +137,49 @@ impl Entry {
 
     /// Removes the cover at `path`, unless it has become something else or its directory has gone. `last` is the directory
     /// that was reached last.
-    fn remove(&self, path: &AbsPath, last: &mut Option<(AbsPath, Arc<OwnedFd>)>) -> Result<(), Errno> {
-        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    fn remove(&self, path: &AbsPath, last: &mut Option<(AbsPath, Arc<OwnedFd>)>) -> Removal {
+        let failed = |error: Errno| format!("{path}, a cover, could not be removed: {error}");
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
         let directory = match last {
             Some((reached, directory)) if *reached == above => Arc::clone(directory),
             _ => {
-                let Some(directory) = self.reach(&above)? else { return Ok(()) };
+                let Some(directory) = self.reach(&above).map_err(failed)? else { return Ok(None) };
                 Arc::clone(&last.insert((above, directory)).1)
             }
         };
-        as_owner(&directory, || match look(&directory, path)? {
+        let removed = as_owner(&directory, || match look(&directory, path)? {
             Some(stat) if is_cover(&stat) => unlinkat(&directory, name, AtFlags::empty()),
             _ => Ok(()),
-        })
+        });
+        removed.map(|()| None).map_err(failed)
     }
 
-    /// Removes whatever stands at `path`, which was missing when the command started; `false` when that fails.
-    pub(super) fn remove_unwanted(&self, path: &AbsPath) -> bool {
-        let removed = self.take_away(path);
-        match &removed {
-            Ok(None) => {}
+    /// Removes whatever stands at `path`, which was missing when the command started.
+    pub(super) fn remove_unwanted(&self, path: &AbsPath) -> Removal {
+        match self.take_away(path) {
+            Ok(None) => Ok(None),
             Ok(Some(Removed::Whole)) => {
-                tracing::warn!("{path}, which git would follow, was made by a command and is removed");
+                Ok(Some(format!("{path}, which git would follow, was made by a command and is removed")))
             }
             Ok(Some(Removed::Part)) => {
-                tracing::warn!("{path}, which a command made, holds so much that only a part is removed");
+                Ok(Some(format!("{path}, which a command made, holds so much that only a part is removed")))
             }
-            Err(error) => tracing::warn!("{path}, which a command made, could not be removed: {error}"),
+            Err(error) => Err(format!("{path}, which a command made, could not be removed: {error}")),
         }
-        removed.is_ok()
     }
 
-    /// Gives what stands at `path`, which perhaps a command made, or since then the user, another name; `false` when
-    /// that fails, and it cannot be removed either.
-    fn set_aside(&self, path: &AbsPath) -> bool {
-        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return true };
+    /// Gives what stands at `path`, which perhaps a command made, or since then the user, another name, or removes it
+    /// where that fails.
+    fn set_aside(&self, path: &AbsPath) -> Removal {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
         let Ok(Some(directory)) = self.reach(&above) else { return self.remove_unwanted(path) };
         match as_owner(&directory, || rename_aside(&directory, name)) {
-            Err(Errno::NOENT) => true,
+            Err(Errno::NOENT) => Ok(None),
             Err(_) => self.remove_unwanted(path),
-            Ok(aside) => {
-                tracing::warn!(
-                    "{path}, which git would follow, was there after a command was killed, and is {} now",
-                    aside.as_bytes().escape_ascii()
-                );
-                true
-            }
+            Ok(aside) => Ok(Some(format!(
+                "{path}, which git would follow, was there after a command was killed, and is {} now",
+                aside.as_bytes().escape_ascii()
+            ))),
         }
     }
 
@@ -245,6 +251,21 @@ impl Line {
     }
 }
 
+/// What came of a removal: what is to be said of it, or why something is left. It is [told](tell) where the host's
+/// descriptors are open.
+type Removal = Result<Option<String>, String>;
+
+/// Warns of what is to be said; whether nothing is left.
+pub(super) fn tell(removals: impl IntoIterator<Item = Removal>) -> bool {
+    removals.into_iter().fold(true, |is_whole, removal| {
+        let is_gone = removal.is_ok();
+        if let Some(said) = removal.unwrap_or_else(Some) {
+            tracing::warn!("{said}");
+        }
+        is_whole && is_gone
+    })
+}
+
 /// Gives a file another name, which no other has, and says which.
 fn rename_aside(directory: &OwnedFd, name: &[u8]) -> Result<String, Errno> {
     let name = std::str::from_utf8(name).map_err(|_| Errno::ILSEQ)?;
@@ -272,15 +293,12 @@ fn random_number() -> u64 {
 }
 
 /// Whether no sandbox has these covers mounted any more. Waits a moment for one that is just ending.
-fn are_unused(listed: &HashSet<Line>) -> bool {
+fn are_unused(listed: &HashSet<Line>) -> io::Result<bool> {
     let covers = listed.iter().filter_map(|line| match line {
         Line::Cover(path) => Some(path),
         Line::Unwanted(_) | Line::Shared => None,
     });
-    wait_until_unmounted(&covers.collect(), WHILE_IT_ENDS).unwrap_or_else(|error| {
-        tracing::warn!("whether covers are still in use could not be found out: {error}");
-        false
-    })
+    wait_until_unmounted(&covers.collect(), WHILE_IT_ENDS)
 }
 
 impl AsFd for Entry {
@@ -385,8 +403,8 @@ fn as_owner<T>(directory: &OwnedFd, act: impl Fn() -> Result<T, Errno>) -> Resul
         done => return done,
     };
     let mode = Mode::from_raw_mode(fstat(directory)?.st_mode);
-    // By this name, since a mode cannot be set by a descriptor that only stands for a path.
-    let name = format!("/proc/self/fd/{}", directory.as_raw_fd());
+    // By this name, since a mode cannot be set by a descriptor that only stands for a path. The table is the thread's.
+    let name = format!("/proc/thread-self/fd/{}", directory.as_raw_fd());
     chmod(name, mode | Mode::RWXU).map_err(|_| refused)?;
     act()
 }

@@ -466,17 +466,22 @@ fn entries_come_and_go_between_few_processes() {
 
 mod processes {
     use super::*;
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use std::io::{BufRead, BufReader, Read, Write};
     use std::process::{Child, Command, Stdio};
 
     const BASE: &str = "PALISADE_TEST_COVERS";
 
+    fn base() -> AbsPath {
+        let base = std::env::var_os(BASE).expect("set by the test that runs this");
+        AbsPath::try_from(Path::new(&base)).expect("absolute")
+    }
+
     /// Not a test of its own: what each process of the tests below runs.
     #[test]
     #[ignore = "run by the other tests here, as a process of their own"]
     fn other_process() {
-        let base = std::env::var_os(BASE).expect("set by the test that runs this");
-        let base = AbsPath::try_from(Path::new(&base)).expect("absolute");
+        let base = base();
         let paths = [".bashrc", ".claude/hooks"]
             .map(|name| base.join("project").and_then(|p| p.join(name)).expect("no NUL"));
         let registry = Arc::new(Registry::new(&base));
@@ -488,9 +493,27 @@ mod processes {
         drop(covers);
     }
 
-    fn start(scene: &Scene) -> Child {
+    /// Nor this: a host whose descriptors its command has used up when it ends.
+    #[test]
+    #[ignore = "run by the other tests here, as a process of its own"]
+    fn process_without_descriptors() {
+        let base = base();
+        let [cover, made] =
+            ["project/.bashrc", "project/commondir"].map(|path| base.join(path).expect("no NUL"));
+        let wanted = Wanted { unwanted: [made.clone()].into(), ..wanted(std::slice::from_ref(&cover)) };
+        let covers = Covers::hold_in(&Arc::new(Registry::new(&base)), &wanted).expect("can be covered");
+        println!("\nholding");
+        std::io::stdin().read_to_end(&mut Vec::new()).expect("readable");
+        let limit = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
+        setrlimit(Resource::Nofile, limit).expect("a lower limit is anybody's to set");
+        let _all: Vec<_> = std::iter::from_fn(|| fs::File::open("/dev/null").ok()).collect();
+        drop(covers);
+        assert!(!stands(&cover) && !stands(&made));
+    }
+
+    fn start(scene: &Scene, name: &str) -> Child {
         let mut command = Command::new(std::env::current_exe().expect("known"));
-        let name = format!("{}::other_process", module_path!().split_once("::").expect("in a crate").1);
+        let name = format!("{}::{name}", module_path!().split_once("::").expect("in a crate").1);
         command.args([&name, "--exact", "--ignored", "--nocapture"]).env(BASE, scene.path("").as_path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("can be started")
     }
@@ -509,7 +532,7 @@ mod processes {
     #[test]
     fn fifty_processes_share_a_cover() {
         let scene = Scene::new();
-        let mut children: Vec<Child> = (0..50).map(|_| start(&scene)).collect();
+        let mut children: Vec<Child> = (0..50).map(|_| start(&scene, "other_process")).collect();
         children.iter_mut().for_each(wait_until_holding);
         let last = children.pop().expect("fifty");
         children.into_iter().for_each(end);
@@ -521,12 +544,26 @@ mod processes {
     #[test]
     fn a_killed_process_leaves_nothing_for_good() {
         let scene = Scene::new();
-        let mut child = start(&scene);
+        let mut child = start(&scene, "other_process");
         wait_until_holding(&mut child);
         child.kill().expect("runs");
         child.wait().expect("ends");
         assert!(scene.exists(".bashrc"));
         scene.process().sweep();
+        scene.assert_nothing_left();
+    }
+
+    /// It shares the covers, so that somebody else could still stand behind them, and what is unwanted is no mere file.
+    #[test]
+    fn who_has_no_descriptors_left_removes_all_the_same() {
+        let scene = Scene::new();
+        let own = scene.hold(&scene.process(), &[".bashrc"]).expect("can be covered");
+        let mut child = start(&scene, "process_without_descriptors");
+        wait_until_holding(&mut child);
+        drop(own);
+        assert!(scene.exists(".bashrc"));
+        fs::create_dir_all(scene.path("project/commondir/a/b").as_path()).expect("writable");
+        end(child);
         scene.assert_nothing_left();
     }
 }

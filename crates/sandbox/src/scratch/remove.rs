@@ -4,12 +4,13 @@
 //! the top, one after the other, so that depth costs time but no descriptors and no stack. Every step names
 //! an entry of an open directory, so no path is ever too long and no link is ever followed; nothing but a
 //! directory is opened, so no pipe blocks and no device is touched. A directory without the owner's
-//! permissions gets them first.
+//! permissions gets them first. A host whose descriptors a command has used up still has those that this takes.
 //!
 //! Not for trees that somebody alive is working on: such a one cannot lead the removal out of the tree, but
 //! can keep it busy until its limit is reached.
 
 use super::{DIRECTORY, set_mode};
+use palisade_bwrap::linux::with_own_descriptors;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, Stat, fchmod, fstat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -34,10 +35,10 @@ pub(crate) enum Removed {
 pub(crate) fn remove_tree(parent: BorrowedFd<'_>, name: impl Arg, most_steps: u64) -> Result<Removed, Errno> {
     name.into_with_c_str(|name| match unlinkat(parent, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(Removed::Whole),
-        Err(Errno::NOTEMPTY | Errno::EXIST) => {
+        Err(Errno::NOTEMPTY | Errno::EXIST) => even_without_descriptors(parent, || {
             let top = open_directory(parent, name)?;
             remove_opened(parent, name, top.as_fd(), most_steps)
-        }
+        }),
         Err(error) => Err(error),
     })
 }
@@ -47,10 +48,10 @@ pub(crate) fn remove_tree(parent: BorrowedFd<'_>, name: impl Arg, most_steps: u6
 pub(super) fn remove_tree_if(
     parent: BorrowedFd<'_>,
     name: impl Arg,
-    is_meant: impl Fn(&Stat) -> bool,
+    is_meant: impl Fn(&Stat) -> bool + Sync,
     most_steps: u64,
 ) -> Result<Removed, Errno> {
-    name.into_with_c_str(|name| {
+    let remove = |name: &CStr| {
         // Before it is opened, since that may change its mode.
         match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if is_meant(&stat) => {}
@@ -62,7 +63,19 @@ pub(super) fn remove_tree_if(
             return Ok(Removed::Whole);
         }
         remove_opened(parent, name, top.as_fd(), most_steps)
-    })
+    };
+    name.into_with_c_str(|name| even_without_descriptors(parent, || remove(name)))
+}
+
+/// Does `remove`, which uses `parent`; once more where this process has used up its descriptors, with those of a thread.
+fn even_without_descriptors(
+    parent: BorrowedFd<'_>,
+    remove: impl Fn() -> Result<Removed, Errno> + Sync,
+) -> Result<Removed, Errno> {
+    match remove() {
+        Err(Errno::MFILE) => with_own_descriptors(&[parent], remove),
+        removed => removed,
+    }
 }
 
 /// Empties `top`, and removes what has its name when it is empty too.
