@@ -21,6 +21,8 @@ use std::fmt;
 
 /// In a text to compare with: a place where anything may stand. No readable line holds this character.
 pub(crate) const HOLE: char = '\0';
+/// [`HOLE`] as a text.
+pub(crate) const HOLE_TEXT: &str = "\0";
 
 /// A command pattern in its one normal spelling: single blanks, ` *` for `:*`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -98,9 +98,10 @@ impl PathRule {
 
     /// Whether the rule covers `path`, letter by letter.
     pub fn covers(&self, path: &AbsPath) -> bool {
-        let has_name = |name: &[u8]| path.as_bytes().windows(name.len()).any(|part| part == name);
-        (self.name.is_empty() || has_name(self.name.as_bytes()))
-            && self.patterns.iter().any(|pattern| pattern.covers(path).is_some())
+        self.name.as_bytes().first().is_none_or(|first| {
+            let name = self.name.as_bytes();
+            path.as_bytes().windows(name.len()).any(|part| part[0] == *first && part == name)
+        }) && self.patterns.iter().any(|pattern| pattern.covers(path).is_some())
     }
 
     /// Whether the rule covers `path`, whose letters were made small, where case makes no difference.

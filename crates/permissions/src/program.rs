@@ -33,7 +33,6 @@ mod words;
 
 pub use directory::Directory;
 pub(crate) use globs::Globs;
-pub(crate) use special::literal;
 pub(crate) use valued::{Value, Valued};
 pub use words::Words;
 pub(crate) use words::{holes, keeps_first, open_name};

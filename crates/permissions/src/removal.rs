@@ -203,7 +203,7 @@ impl<'a> Judge<'a> {
             (false, false) => None,
         };
         if let Some(critical) = whole {
-            let what = program.name.clone().unwrap_or_else(|| program.words[0].raw.clone());
+            let what = program.name.clone().unwrap_or_else(|| (*program.words[0].raw).into());
             return vec![Removal { program: index, what, kind: RemovalKind::Critical(critical) }];
         }
         let kind = |word: &&Word| {
@@ -211,7 +211,7 @@ impl<'a> Judge<'a> {
             above.or_else(|| self.operand(word, removed.through, index, &program.directory))
         };
         let removal =
-            |word: &&Word| Some(Removal { program: index, what: word.raw.clone(), kind: kind(word)? });
+            |word: &&Word| Some(Removal { program: index, what: (*word.raw).into(), kind: kind(word)? });
         removed.operands.iter().filter_map(removal).collect()
     }
 

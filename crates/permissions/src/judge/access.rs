@@ -290,7 +290,7 @@ fn has_option(program: &Program, letters: &[char], long: &[&str], values: &str) 
 fn add_trees(hidden: bool, program: &Program, context: &Context<'_>, found: &mut Vec<Touch>) {
     let is_operand = |word: &&Word| word.value.as_deref().is_none_or(|value| !value.starts_with('-'));
     let operands: Vec<&Word> = program.words.iter().skip(1).filter(is_operand).collect();
-    let here = crate::program::literal(".");
+    let here = Word::literal(".");
     for word in operands.iter().copied().chain((operands.len() < 2).then_some(&here)) {
         let place = match place_of(word, None, program, context) {
             Place::Paths(paths) | Place::Wildcard(paths) => Place::Below { paths, hidden },

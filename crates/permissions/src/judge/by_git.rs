@@ -8,7 +8,7 @@
 use super::Context;
 use super::access::Touch;
 use super::place::{Place, anywhere, place_of};
-use crate::program::{Program, literal};
+use crate::program::Program;
 use crate::shell::Word;
 use palisade_policy::Access;
 
@@ -121,7 +121,7 @@ fn named(text: &str, program: &Program, context: &Context<'_>) -> Vec<Place> {
         let text = if is_loose { format!("{start}*") } else { text };
         match has_wildcard {
             true => anywhere(&text, program, context),
-            false => place_of(&literal(&text), None, program, context),
+            false => place_of(&Word::literal(&text), None, program, context),
         }
     };
     // Most words of that kind are revisions.

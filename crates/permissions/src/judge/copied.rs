@@ -57,7 +57,7 @@ impl Copied {
     pub(super) fn of(program: &Program, most: usize, context: &Context<'_>) -> Option<Self> {
         let manner = Manner::of(program)?;
         let (operands, target) = manner.operands();
-        let here = crate::program::literal(".");
+        let here = Word::literal(".");
         let (sources, target, is_named) = match (target, operands.split_last()) {
             (Some(named), _) => (&operands[..], named, true),
             (None, Some((only, []))) if manner.links => (std::slice::from_ref(only), (&here, None), true),

@@ -8,7 +8,8 @@
 use super::Context;
 use super::access::Touch;
 use super::place::{Place, place_of};
-use crate::program::{Program, literal};
+use crate::program::Program;
+use crate::shell::Word;
 use palisade_policy::{AbsPath, Access};
 
 /// Programs that take the ending from the name of a file when they unpack it.
@@ -100,7 +101,7 @@ fn copies(path: &AbsPath, suffix: Option<&str>, program: &Program, context: &Con
     let beside = path.parent().and_then(|directory| directory.join(&copy).ok());
     let mut places: Vec<Place> = beside.map(|path| Place::Paths(vec![path])).into_iter().collect();
     if copy.contains('/') {
-        places.push(place_of(&literal(&copy), None, program, context));
+        places.push(place_of(&Word::literal(&copy), None, program, context));
     }
     places
 }

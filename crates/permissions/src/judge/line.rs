@@ -36,7 +36,7 @@ pub(super) fn judge<'a>(rules: &'a RuleSet, call: &Call, context: &Context<'_>) 
     let lines = Lines {
         sandboxed: context.sandboxed && !leaves,
         keeps_files: context.sandboxed && !leaves && !context.files_disabled,
-        line: squeeze(line.trim()),
+        line: squeeze(line.trim()).into_owned(),
         long: line.len() > LONGEST_ALLOWED,
         spellings: spell(&programs.list),
         hides_code: programs.is_cut || hides_code(&programs),

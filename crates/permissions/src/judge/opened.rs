@@ -177,7 +177,7 @@ fn of_name(name: &str, program: &Program, reads: bool, context: &Context<'_>) ->
 fn of_script(program: &Program, reads: bool, touch: impl Fn(Access, &Word, &str) -> Touch) -> Vec<Touch> {
     let Some(script) = read_only::scan(&program.words) else { return Vec::new() };
     let stands_for_input = |path: &&String| path.starts_with("/dev/std");
-    let word = crate::program::literal("");
+    let word = Word::literal("");
     let of = |access, paths: &[String]| -> Vec<Touch> {
         paths.iter().filter(|path| !stands_for_input(path)).map(|path| touch(access, &word, path)).collect()
     };

@@ -5,10 +5,11 @@
 //! base name of the program, the values whatever they hold, and the command without options in front of its
 //! first word; in each, a word without a certain value may be anything.
 
-use crate::command_pattern::HOLE;
+use crate::command_pattern::{HOLE, HOLE_TEXT};
 use crate::program::{self, Program};
 use crate::read_only::is_in_system_directory;
 use crate::shell::Word;
+use std::borrow::Cow;
 
 /// The texts of one command.
 #[derive(Debug, Default)]
@@ -28,8 +29,6 @@ pub(super) struct Spellings {
 
 /// More words than these, counted for each of the programs of a line anew, and those that have many are cut.
 const MOST_WORDS: usize = 40_000;
-/// [`HOLE`] as a text.
-const HOLE_TEXT: &str = "\0";
 /// What is left of a program that is cut.
 const WORDS_LEFT: usize = 32;
 
@@ -90,7 +89,7 @@ impl Spellings {
             return;
         };
         let values = join(rest.iter().map(|word| {
-            word.value.as_deref().filter(|v| is_plain(v)).map_or_else(|| squeeze(&word.raw), Into::into)
+            word.value.as_deref().filter(|v| is_plain(v)).map_or_else(|| squeeze(&word.raw), Cow::Borrowed)
         }));
         let with = |name: &str| if values.is_empty() { name.to_owned() } else { format!("{name} {values}") };
         if let Some(name) =
@@ -112,13 +111,16 @@ impl Spellings {
         let first = holes(first, program);
         let open = || first.rsplit('/').next().unwrap_or(&first).to_lowercase().into();
         let name: Box<str> = program.name.clone().unwrap_or_else(open);
-        let values: Vec<String> = rest.iter().map(|word| holes(word, program)).collect();
-        self.push_broad(join(std::iter::once(&*name).chain(values.iter().map(String::as_str))));
-        self.push_broad(join(std::iter::once(&*first).chain(values.iter().map(String::as_str))));
+        let values: Vec<Cow<'_, str>> = rest.iter().map(|word| holes(word, program)).collect();
+        let text = |name, skipped: usize| {
+            join(std::iter::once(name).chain(values[skipped..].iter().map(|value| &**value)))
+        };
+        self.push_broad(text(&*name, 0));
+        if *first != *name {
+            self.push_broad(text(&*first, 0));
+        }
         for skipped in leading_options(&name, &values) {
-            self.push_broad(join(
-                std::iter::once(&*name).chain(values[skipped..].iter().map(String::as_str)),
-            ));
+            self.push_broad(text(&*name, skipped));
         }
         if program.replaced.as_deref() == Some("") {
             // More words follow.
@@ -126,7 +128,9 @@ impl Spellings {
                 self.push_broad(format!("{text} {HOLE}"));
             }
         }
-        self.push_broad(self.raw.clone());
+        if !self.broad.contains(&self.raw) {
+            self.broad.push(self.raw.clone());
+        }
         if !self.assignments.is_empty() {
             self.push_broad(format!("{}{}", self.assignments, self.raw));
         }
@@ -141,7 +145,7 @@ impl Spellings {
 
 /// How many of the words behind a program's name may be options of the program as a whole, with and without a
 /// value of their own.
-fn leading_options(name: &str, values: &[String]) -> Vec<usize> {
+fn leading_options(name: &str, values: &[Cow<'_, str>]) -> Vec<usize> {
     let mut counts = Vec::new();
     let mut at = 0;
     while values.get(at).is_some_and(|word| word.starts_with('-') && word.len() > 1) {
@@ -171,10 +175,13 @@ fn leading_options(name: &str, values: &[String]) -> Vec<usize> {
 }
 
 /// The value of a word of `program`, with a hole for what is not certain.
-fn holes(word: &Word, program: &Program) -> String {
-    let text = squeeze(&program::holes(word));
+fn holes<'w>(word: &'w Word, program: &Program) -> Cow<'w, str> {
+    let text = match program::holes(word) {
+        Cow::Borrowed(text) => squeeze(text),
+        Cow::Owned(text) => squeeze(&text).into_owned().into(),
+    };
     match program.replaced.as_deref() {
-        Some(mark) if !mark.is_empty() && text.contains(mark) => text.replace(mark, HOLE_TEXT),
+        Some(mark) if !mark.is_empty() && text.contains(mark) => text.replace(mark, HOLE_TEXT).into(),
         _ => text,
     }
 }
@@ -185,10 +192,10 @@ fn is_plain(value: &str) -> bool {
 }
 
 /// Blanks in a row made one, as in the patterns.
-pub(super) fn squeeze(text: &str) -> String {
+pub(super) fn squeeze(text: &str) -> Cow<'_, str> {
     let has_runs = text.as_bytes().windows(2).any(|pair| pair == b"  ") || text.contains('\t');
     if !has_runs {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -197,7 +204,7 @@ pub(super) fn squeeze(text: &str) -> String {
             out.push(c);
         }
     }
-    out
+    out.into()
 }
 
 fn join<S: AsRef<str>>(words: impl Iterator<Item = S>) -> String {

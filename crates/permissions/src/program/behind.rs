@@ -303,7 +303,7 @@ pub(super) fn read_assignment(word: &Word) -> Option<Assignment> {
 
 fn assignment_of(text: &str) -> Option<Assignment> {
     let (name, value) = text.split_once('=')?;
-    Some(Assignment { name: name.into(), appends: false, value: special::literal(value) })
+    Some(Assignment { name: name.into(), appends: false, value: Word::literal(value) })
 }
 
 fn is_name(text: &str) -> bool {
@@ -340,7 +340,7 @@ fn split_string(row: &Row, words: &Words, given: &[Given<'_>]) -> Found {
     let guessed = |reason| {
         // Whatever it parts them by and takes away from them.
         let plain = text.replace(['"', '\'', '\\'], "");
-        let parts: Words = plain.split_whitespace().map(special::literal).collect::<Vec<_>>().into();
+        let parts: Words = plain.split_whitespace().map(Word::literal).collect::<Vec<_>>().into();
         let inner = vec![Inner::guess(parts), Inner::guess(rest.clone())];
         Found { inner, ..Found::hidden(reason) }
     };

@@ -2,7 +2,6 @@
 
 use super::behind::{Enters, Found, Inner, Language};
 use super::options::Stop;
-use super::special::literal;
 use super::{Reason, Words};
 use crate::shell::Word;
 
@@ -26,7 +25,8 @@ pub(super) fn new_group(words: &Words) -> Found {
     let value = |word: &Word| word.value.clone();
     let is_option = |word: &Word| matches!(value(word).as_deref(), Some("-c" | "--command"));
     let apart = words.iter().position(is_option).and_then(|at| words.get(at + 1)).cloned();
-    let attached = || words.iter().find_map(|word| value(word)?.strip_prefix("--command=").map(literal));
+    let attached =
+        || words.iter().find_map(|word| value(word)?.strip_prefix("--command=").map(Word::literal));
     match apart.or_else(attached) {
         Some(code) => {
             let code = Inner::code(std::slice::from_ref(&code), Language::Posix);

@@ -113,7 +113,7 @@ fn code_of(word: &Word) -> Inner {
 fn exported(words: &Words) -> Vec<Inner> {
     let code_in = |word: &Word| {
         let (name, text) = value(word)?.split_once('=')?;
-        code_in_variable(name, &special::literal(text))
+        code_in_variable(name, &Word::literal(text))
     };
     words.iter().skip(1).filter_map(code_in).collect()
 }

@@ -5,9 +5,10 @@
 //! they are programs like others. Runners that take the program from a package, a container or a project's own
 //! settings (`npx`, `docker exec`, `mise exec`, `watchexec`) are none of these, but for code that they hand to a shell.
 
+use super::Words;
 use super::behind::{Found, Inner, Language};
 use super::options::Grammar;
-use super::{Words, special};
+use crate::shell::Word;
 
 /// Programs that run another one, with options that differ too much from version to version to be read.
 const RUNNERS: &[&str] = &[
@@ -149,6 +150,6 @@ fn call(words: &Words, start: usize) -> Option<Found> {
 fn capsh(words: &Words) -> Option<Found> {
     let start = words.iter().position(|word| word.value.as_deref() == Some("--"))?;
     let arguments = words.iter().skip(start + 1).cloned();
-    let bash: Vec<_> = std::iter::once(special::literal("bash")).chain(arguments).collect();
+    let bash: Vec<_> = std::iter::once(Word::literal("bash")).chain(arguments).collect();
     Some(Found::other(vec![Inner::words(bash.into())]))
 }

@@ -4,7 +4,7 @@ use super::behind::{Enters, Found, Inner, Language};
 use super::options::{Grammar, Stop};
 use super::{Reason, Words, builtin, codes, groups};
 use crate::judge::is_home_spelled;
-use crate::shell::{Word, WordFlags};
+use crate::shell::Word;
 
 /// What stands behind a program of that base name, where it is one of these.
 pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
@@ -38,11 +38,6 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
         _ if is_loader(name) => loader(words),
         _ => return None,
     })
-}
-
-/// A word that stands for just that text.
-pub(crate) fn literal(text: &str) -> Word {
-    Word { raw: text.into(), value: Some(text.into()), flags: WordFlags::default() }
 }
 
 fn value(word: &Word) -> Option<&str> {
@@ -289,7 +284,7 @@ fn fd(words: &Words) -> Found {
     };
     let Some(at) = words.iter().position(starts) else { return Found::nothing() };
     let attached =
-        value(&words[at]).and_then(|text| text.split_once('=')).map(|(_, command)| literal(command));
+        value(&words[at]).and_then(|text| text.split_once('=')).map(|(_, command)| Word::literal(command));
     let end = words.iter().skip(at + 1).position(|word| value(word) == Some(";"));
     let end = end.map_or(words.len(), |end| at + 1 + end);
     let command = match attached {
@@ -444,7 +439,7 @@ fn coreutils(words: &Words) -> Found {
     let first = words.get(1).and_then(value).unwrap_or_default();
     match first.strip_prefix("--coreutils-prog").and_then(|rest| rest.split_once('=')) {
         Some((_, program)) => {
-            let all = std::iter::once(literal(program)).chain(words.iter().skip(2).cloned());
+            let all = std::iter::once(Word::literal(program)).chain(words.iter().skip(2).cloned());
             Found::other(vec![Inner::words(all.collect::<Vec<_>>().into())])
         }
         None => multi_call(words),
@@ -466,7 +461,7 @@ fn start_stop_daemon(words: &Words) -> Found {
     };
     let programs = options.given.iter().filter(|given| matches!(given.name, "x" | "exec" | "a" | "startas"));
     let command = |program: &str| {
-        let all = std::iter::once(literal(program)).chain(words.iter().skip(options.end).cloned());
+        let all = std::iter::once(Word::literal(program)).chain(words.iter().skip(options.end).cloned());
         Inner { enters: Enters::Unknown, ..Inner::words(all.collect::<Vec<_>>().into()) }
     };
     // One of each makes sense; a list of them would only be long.

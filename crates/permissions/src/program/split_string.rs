@@ -4,7 +4,6 @@
 //! command runs and is never parted, and whatever else would be special to a shell is not. A text that `env` refuses
 //! is no text here either.
 
-use super::special::literal;
 use crate::shell::{Word, WordFlags};
 use std::iter::Peekable;
 use std::str::Chars;
@@ -55,7 +54,7 @@ impl Splitter<'_> {
 
     fn end_word(&mut self) {
         let Some(Draft { text, is_open }) = self.word.take() else { return };
-        let word = literal(&text);
+        let word = Word::literal(&text);
         let flags = WordFlags { dynamic: true, quoted: true, ..WordFlags::default() };
         let open = || Word { raw: format!("\"{text}\"").into(), value: None, flags };
         self.words.push(if is_open { open() } else { word });

@@ -113,7 +113,6 @@ fn is_meant(name: &str, long: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::literal;
 
     #[test]
     fn a_value_is_found_in_every_spelling() {
@@ -141,12 +140,12 @@ mod tests {
             ("-e f", ""),
             ("-f", ""),
         ] {
-            let words: Vec<Word> = line.split(' ').map(literal).collect();
+            let words: Vec<Word> = line.split(' ').map(Word::literal).collect();
             let found: Vec<&str> = files.values(&words).filter_map(|value| value.text).collect();
             assert_eq!(found.join(" "), expected, "{line}");
         }
         let apart = Valued::new("o", &[]).ends("*");
-        let words = ["-ox", "-fno-x"].map(literal);
+        let words = ["-ox", "-fno-x"].map(Word::literal);
         assert_eq!(apart.values(&words).filter_map(|value| value.text).collect::<Vec<_>>(), ["x"]);
     }
 }

@@ -253,12 +253,15 @@ impl<'a> Walk<'a> {
         let word = Word {
             value: None,
             flags: WordFlags { dynamic: true, ..WordFlags::default() },
-            ..special::literal(FROM_ELSEWHERE)
+            ..Word::literal(FROM_ELSEWHERE)
         };
         self.list_guess(vec![word].into(), None, true, context);
     }
 
     fn inner(&mut self, index: usize, inner: Inner, context: Context) {
+        if self.is_full() {
+            return;
+        }
         match inner.what {
             What::Words(words) if words.is_empty() => {}
             What::Words(words) if starts_with_option(&words) => {
@@ -368,8 +371,8 @@ impl<'a> Walk<'a> {
         }
         // The value of an option may be code: `-cCODE`, `--command=CODE`.
         let code = match (text.split_once('='), text.strip_prefix('-')) {
-            (Some((name, value)), _) if name.starts_with("--") => special::literal(value),
-            (_, Some(rest)) => special::literal(rest.get(1..).unwrap_or_default()),
+            (Some((name, value)), _) if name.starts_with("--") => Word::literal(value),
+            (_, Some(rest)) => Word::literal(rest.get(1..).unwrap_or_default()),
             _ => word.clone(),
         };
         self.guess_text(&behind::text_of_code(slice::from_ref(&code)), context);

@@ -1,8 +1,9 @@
 //! A run of words that many programs share: each level of a wrapped command is a part of the same list, so that
 //! `env env env …` takes no more memory than it has words.
 
-use crate::command_pattern::HOLE;
+use crate::command_pattern::{HOLE, HOLE_TEXT};
 use crate::shell::Word;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -63,13 +64,13 @@ pub(super) fn base_name(value: &str, folds_case: bool) -> Box<str> {
 }
 
 /// The value of a word, with a [`HOLE`] in the place of what is not certain.
-pub(crate) fn holes(word: &Word) -> String {
+pub(crate) fn holes(word: &Word) -> Cow<'_, str> {
     if let Some(value) = &word.value {
-        return value.to_string();
+        return Cow::Borrowed(value);
     }
     let flags = word.flags;
     if flags.dynamic || flags.brace || flags.tilde || flags.quoted || !flags.glob {
-        return HOLE.to_string();
+        return Cow::Borrowed(HOLE_TEXT);
     }
     // A set may hold a `]` of its own: it ends at the last one of its component at the latest.
     let names = word.raw.split('/').map(|name| match (name.find('['), name.rfind(']')) {
@@ -78,7 +79,7 @@ pub(crate) fn holes(word: &Word) -> String {
         }
         _ => open_marks(name),
     });
-    names.collect::<Vec<_>>().join("/")
+    names.collect::<Vec<_>>().join("/").into()
 }
 
 fn open_marks(text: &str) -> String {

@@ -5,6 +5,7 @@
 use super::reader::{Reader, Result, ends_word};
 use super::word::Draft;
 use super::{Reason, Shell, Word, WordFlags};
+use std::sync::Arc;
 
 /// A here-document whose body is still to come.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl Reader<'_> {
         let redirection = self.line.commands[command].redirections.len();
         self.pending.push(Pending { delimiter: delimiter.clone(), quoted, strips, command, redirection });
         let flags = WordFlags { quoted, ..WordFlags::default() };
-        Ok(Word { raw: raw.into(), value: Some(delimiter), flags })
+        Ok(Word { raw: raw.into(), value: Some((*delimiter).into()), flags })
     }
 
     /// A plain word, a wholly quoted one, or a plain one behind a backslash.
@@ -129,7 +130,7 @@ impl Reader<'_> {
 
 /// The text of `<<-`: without the tabs that its lines start with.
 fn without_tabs(text: &Word) -> Word {
-    let strip = |text: &str| -> Box<str> {
+    let strip = |text: &str| -> Arc<str> {
         text.split_inclusive('\n').map(|line| line.trim_start_matches('\t')).collect::<String>().into()
     };
     Word { raw: strip(&text.raw), value: text.value.as_deref().map(strip), flags: text.flags }

@@ -4,6 +4,7 @@
 //! as `env` or `xargs`, and it knows no rules.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The commands of one line, in the order of the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -93,11 +94,20 @@ pub struct Assignment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     /// As written.
-    pub raw: Box<str>,
-    /// The one argument that the shell will make of it, where that is certain.
-    pub value: Option<Box<str>>,
+    pub raw: Arc<str>,
+    /// The one argument that the shell will make of it, where that is certain. Most words stand for themselves: then it
+    /// is the same text in the same place.
+    pub value: Option<Arc<str>>,
     /// What else is known.
     pub flags: WordFlags,
+}
+
+impl Word {
+    /// A word that stands for just that text.
+    pub(crate) fn literal(text: &str) -> Self {
+        let raw: Arc<str> = text.into();
+        Word { value: Some(raw.clone()), raw, flags: WordFlags::default() }
+    }
 }
 
 /// What a word holds. A word with a [`value`](Word::value) has none of the first four.

@@ -7,6 +7,7 @@
 use super::word::is_assignment;
 use super::{Assignment, Command, Connector, Redirection, RedirectionOperator, Word, WordFlags};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Lists what might be commands.
 pub(super) fn commands(line: &str) -> Vec<Command> {
@@ -99,9 +100,13 @@ fn word(raw: &str) -> Word {
         }
     }
     let certain = !(flags.glob || flags.brace || flags.tilde || flags.dynamic);
-    Word { raw: raw.into(), value: certain.then(|| if flags.quoted { bare(raw) } else { raw.into() }), flags }
+    match certain {
+        true if flags.quoted => Word { raw: raw.into(), value: Some(bare(raw)), flags },
+        true => Word { flags, ..Word::literal(raw) },
+        false => Word { raw: raw.into(), value: None, flags },
+    }
 }
 
-fn bare(raw: &str) -> Box<str> {
+fn bare(raw: &str) -> Arc<str> {
     raw.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect::<String>().into()
 }

@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         }
         match self.peek() {
             Some(b'<' | b'>') if self.peek_at(1) == Some(b'(') => Err(Reason::ProcessSubstitution),
-            _ => Ok(Word { raw: "".into(), value: Some("".into()), flags: WordFlags::default() }),
+            _ => Ok(Word::literal("")),
         }
     }
 
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
         if raw.is_empty() || !ends || self.peek() == Some(b'#') {
             return Err(Reason::Redirection);
         }
-        Ok(Word { raw: raw.into(), value: Some(raw.into()), flags: WordFlags::default() })
+        Ok(Word::literal(raw))
     }
 }
 

@@ -49,7 +49,11 @@ impl Draft {
     pub(super) fn into_word(self, raw: &str) -> Word {
         let flags = self.flags;
         let uncertain = flags.glob || flags.brace || flags.tilde || flags.dynamic;
-        Word { raw: raw.into(), value: (!uncertain).then(|| self.value.into()), flags }
+        match uncertain {
+            true => Word { raw: raw.into(), value: None, flags },
+            false if self.value == raw => Word { flags, ..Word::literal(raw) },
+            false => Word { raw: raw.into(), value: Some(self.value.into()), flags },
+        }
     }
 }
 
