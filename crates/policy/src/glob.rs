@@ -258,6 +258,10 @@ pub(crate) struct Glob {
     glob: globset::Glob,
     /// Made when a path is first compared: that costs more than all else of a pattern, and few are ever compared.
     matcher: OnceLock<GlobMatcher>,
+    components: Box<[Component]>,
+    /// The first component alone, the first two, and so on, as far as each is one name and not the last. Made when a
+    /// directory is first compared.
+    above: OnceLock<Vec<GlobMatcher>>,
     /// How many components below `fixed` a match has, at least: one or more.
     names: usize,
     /// Whether it may have more.
@@ -271,22 +275,15 @@ impl Glob {
         if components.iter().map(Component::wildcards).sum::<usize>() > MOST_WILDCARDS {
             return Err(PathPatternError::TooManyWildcards);
         }
-        let mut text = String::new();
-        for component in components {
-            text.push('/');
-            component.spell(&mut text);
-        }
-        let glob = GlobBuilder::new(&text)
-            .literal_separator(true)
-            .backslash_escape(true)
-            .empty_alternates(true)
-            .build()
-            .map_err(|error| PathPatternError::Wildcard(error.kind().to_string()))?;
+        let glob =
+            compile(components).map_err(|error| PathPatternError::Wildcard(error.kind().to_string()))?;
         Ok(Glob {
             clue: Clue::of(components),
             fixed,
             glob,
             matcher: OnceLock::new(),
+            components: components.into(),
+            above: OnceLock::new(),
             names: components.iter().filter(|component| **component != Component::AnyDepth).count(),
             is_any_depth: components.contains(&Component::AnyDepth),
         })
@@ -307,6 +304,32 @@ impl Glob {
         ends.into_iter().rev().find(|end| self.matches(&below[..*end])).map(|end| fixed + end)
     }
 
+    /// Whether the pattern may name something below `directory`, at any depth.
+    pub(crate) fn may_name_below(&self, directory: &AbsPath) -> bool {
+        if directory.covers(&self.fixed) {
+            return true;
+        }
+        let Some(below) = self.below_fixed(directory) else { return false };
+        let above = self.above.get_or_init(|| self.compile_above());
+        let mut ends = (1..=below.len()).filter(|&end| matches!(below.get(end), None | Some(b'/')));
+        let compared: Vec<usize> = ends.by_ref().take(above.len()).collect();
+        let is_too_deep = !self.is_any_depth && ends.next().is_some();
+        let begins_well = match compared.last() {
+            Some(&end) => is_match(&above[compared.len() - 1], &below[..end]),
+            None => true,
+        };
+        begins_well && !is_too_deep
+    }
+
+    fn compile_above(&self) -> Vec<GlobMatcher> {
+        let single = |component: &&Component| **component != Component::AnyDepth;
+        let singles = self.components.iter().take_while(single).count().min(self.components.len() - 1);
+        // What compiles as a whole does in parts.
+        (1..=singles)
+            .map_while(|count| Some(compile(&self.components[..count]).ok()?.compile_matcher()))
+            .collect()
+    }
+
     /// What follows the fixed directory, from its slash on; empty for that directory itself.
     fn below_fixed<'a>(&self, path: &'a AbsPath) -> Option<&'a [u8]> {
         let fixed = if self.fixed.is_root() && !path.is_root() { 0 } else { self.fixed.as_bytes().len() };
@@ -314,9 +337,21 @@ impl Glob {
     }
 
     fn matches(&self, below: &[u8]) -> bool {
-        let matcher = self.matcher.get_or_init(|| self.glob.compile_matcher());
-        matcher.is_match_candidate(&Candidate::from_bytes(&*mark_characters(below)))
+        is_match(self.matcher.get_or_init(|| self.glob.compile_matcher()), below)
     }
+}
+
+fn compile(components: &[Component]) -> Result<globset::Glob, globset::Error> {
+    let mut text = String::new();
+    for component in components {
+        text.push('/');
+        component.spell(&mut text);
+    }
+    GlobBuilder::new(&text).literal_separator(true).backslash_escape(true).empty_alternates(true).build()
+}
+
+fn is_match(matcher: &GlobMatcher, below: &[u8]) -> bool {
+    matcher.is_match_candidate(&Candidate::from_bytes(&*mark_characters(below)))
 }
 
 /// Two globs are equal when the same was compiled.
@@ -480,10 +515,47 @@ mod tests {
             }
         }
 
+        /// Whoever looks for what a pattern names finds it, and looks nowhere where no name leads on.
+        #[test]
+        fn may_name_below_whatever_holds_a_match(text in pattern_text(), path in path(), next in path()) {
+            let Ok(pattern) = PathPattern::parse(&text, &anchor()) else { return Ok(()) };
+            if pattern.names(&path) {
+                let above = path.ancestors().skip(1);
+                prop_assert!(above.into_iter().all(|above| pattern.may_name_below(&above)), "{text} {path}");
+            }
+            let longer = path.join(&next.as_bytes()[1..]).expect("no NUL");
+            if longer != path && pattern.names(&longer) {
+                prop_assert!(pattern.may_name_below(&path), "{text} {path}");
+            }
+        }
+
         #[test]
         fn reading_is_total(text in "([*?\\[\\]!^\\\\{},/.a-c~-]|\\*\\*/|é|\\PC){0,60}") {
             let path = AbsPath::new("/a/b/é/[a]").expect("absolute");
             let _ = PathPattern::parse(&text, &anchor()).map(|pattern| pattern.covers(&path));
+        }
+    }
+
+    #[test]
+    fn where_matches_may_lie() {
+        for (text, inside, outside) in [
+            ("/h/*.pem", &["/", "/h"][..], &["/h/x", "/h/x.pem", "/x"][..]),
+            ("/h/*/b/*.c", &["/h", "/h/a", "/h/a/b"], &["/h/a/x", "/h/a/b/x", "/h/a/b/x/y", "/hh"]),
+            ("/a*/x/**/y", &["/", "/ab", "/ab/x", "/ab/x/p/q"], &["/b", "/ab/z", "/ab/z/x"]),
+            ("/**/y", &["/", "/a", "/a/b/y"], &[]),
+            ("/*", &["/"], &["/a"]),
+            // The name that is just the text.
+            ("/a/[xy]/z", &["/a", "/a/x", "/a/[xy]"], &["/a/z", "/a/[xy]/z", "/a/x/y"]),
+            ("/é?/z", &["/éé"], &["/é", "/éx/z"]),
+        ] {
+            let pattern = PathPattern::parse(text, &anchor()).expect(text);
+            let may = |path: &&&str| pattern.may_name_below(&AbsPath::new(*path).expect("absolute"));
+            assert_eq!(
+                inside.iter().filter(|path| !may(path)).collect::<Vec<_>>(),
+                [] as [&&str; 0],
+                "{text}"
+            );
+            assert_eq!(outside.iter().filter(may).collect::<Vec<_>>(), [] as [&&str; 0], "{text}");
         }
     }
 

@@ -228,6 +228,12 @@ impl PathPattern {
         literal.max(glob)
     }
 
+    /// Whether the pattern may name something below `directory`, at any depth: whether to look there for what exists.
+    pub fn may_name_below(&self, directory: &AbsPath) -> bool {
+        let is_above_literal = directory.covers(&self.literal) && *directory != self.literal;
+        is_above_literal || self.glob.as_ref().is_some_and(|glob| glob.may_name_below(directory))
+    }
+
     /// Whether the pattern names exactly this path, not only a directory above it.
     pub fn names(&self, path: &AbsPath) -> bool {
         self.literal == *path || self.glob.as_ref().is_some_and(|glob| glob.names(path))

@@ -1,7 +1,8 @@
 //! What exists now that wildcards of a read list match.
 //!
-//! Links are not followed, ignore files hide nothing, and a directory that cannot be looked into, or that lies deeper than
-//! any that a person makes, counts as a match of a deny: what is in it is then hidden as a whole.
+//! Nothing is looked at where no match can lie. Links are not followed, ignore files hide nothing, and a directory that
+//! cannot be looked into, or that lies deeper than any that a person makes, counts as a match of a deny where it may hold
+//! one: what is in it is then hidden as a whole.
 //!
 //! A repository's deny counts even where its author is not trusted, and each command waits for the walk. So rules that
 //! look in the same place share one walk, and one command has one [`Budget`] for all; when that is used up the command
@@ -143,7 +144,7 @@ impl<'a> Walk<'a> {
                 found[seeker.place].push(path.clone());
                 seeker.satisfied_at = Some(entry.depth());
             } else {
-                is_sought_below |= seeker.may_find_at(&path);
+                is_sought_below |= seeker.may_find_below(&path);
             }
         }
         is_sought_below
@@ -153,7 +154,7 @@ impl<'a> Walk<'a> {
         for seeker in &mut self.rules {
             // The error of a directory comes after the entry itself, and is as deep.
             let is_satisfied = seeker.satisfied_at.is_some_and(|at| at <= depth);
-            if seeker.may_find_at(path) && !is_satisfied {
+            if seeker.may_find_below(path) && !is_satisfied {
                 found[seeker.place].push(path.clone());
             }
         }
@@ -168,9 +169,9 @@ impl<'a> Walk<'a> {
 }
 
 impl Seeker<'_> {
-    /// Whether what lies at or below `path` may match.
-    fn may_find_at(&self, path: &AbsPath) -> bool {
-        self.rule.pattern.search_root().is_some_and(|root| root.covers(path) || path.covers(root))
+    /// Whether what lies below `directory` may match.
+    fn may_find_below(&self, directory: &AbsPath) -> bool {
+        self.rule.pattern.may_name_below(directory)
     }
 
     /// Whether an entry so deep lies in what the rule matched already.
@@ -246,6 +247,22 @@ mod tests {
             assert_eq!(*found, expected.iter().map(|path| at(path)).collect::<Vec<_>>(), "{text}");
         }
         assert!(MOST_ENTRIES - budget.entries < 25, "one look at each entry: {budget:?}");
+    }
+
+    /// A home directory holds millions of files, and `~/*.pem` is about its first hundred.
+    #[test]
+    fn nothing_is_looked_at_where_no_match_can_lie() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let base = AbsPath::try_from(directory.path()).expect("absolute");
+        for path in ["a/x/1/2/3/4", "b/y/1/2/3/4", "[ab]/y/1/2/3/4"] {
+            let path = base.join(path).expect("no NUL");
+            std::fs::create_dir_all(path.as_path()).expect("writable");
+        }
+        for (text, looks, matched) in [("*.pem", 4, 0), ("a*/?/2", 6, 0), ("?/x", 6, 1), ("[ab]/y", 7, 2)] {
+            let mut budget = Budget::default();
+            let found = matches(&rules(&base, &[text]), &mut budget).expect("few files");
+            assert_eq!((MOST_ENTRIES - budget.entries, found[0].len()), (looks, matched), "{text}");
+        }
     }
 
     /// A command can make a tree that is deeper than any path is long.
