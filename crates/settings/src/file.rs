@@ -124,7 +124,8 @@ fn kind(file_type: FileType) -> &'static str {
     }
 }
 
-fn is_absent(error: &io::Error) -> bool {
+/// Whether there is nothing, as opposed to something that cannot be looked at.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 

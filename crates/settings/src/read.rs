@@ -25,8 +25,8 @@ use palisade_permissions::{
     PermissionRule, Rule, RuleAnchor,
 };
 use palisade_policy::{
-    AbsPath, FileRule, HostPattern, HostPatternError, HostRule, IgnoredViolation, Origin, PathPattern,
-    VariableRule, why_no_mount,
+    AbsPath, Access, FileRule, HostPattern, HostPatternError, HostRule, IgnoredViolation, Origin,
+    PathPattern, VariableRule, why_no_mount,
 };
 
 impl Options {
@@ -92,9 +92,11 @@ impl Options {
                 if let Some(kind) = unknown_tool(list, &rule, &mut unknown_tools) {
                     permissions.warn(key, at, kind);
                 }
-                let denied = rule.rule.files().filter(|_| list == List::Deny).map(|(_, patterns)| patterns);
-                let text = &rule.origin.text;
-                denied.into_iter().flatten().for_each(|path| permissions.look_for_rule(key, at, text, path));
+                if let (List::Deny, Some((tool, patterns))) = (list, rule.rule.files()) {
+                    let access = if tool == FileTool::Edit { Access::Write } else { Access::Read };
+                    let text = &rule.origin.text;
+                    patterns.iter().for_each(|path| permissions.look_for_rule(key, at, text, (access, path)));
+                }
                 self.permissions.list(list).push(rule);
             }
         }
@@ -270,7 +272,7 @@ fn positionless<T>(rules: Vec<(Position, T)>) -> Vec<T> {
 fn read_denied_paths(filesystem: &mut Section<'_>) -> Vec<FileRule> {
     const KEY: &str = "denyRead";
     let rules = filesystem.denied_paths_at(KEY);
-    rules.iter().for_each(|(at, rule)| filesystem.look_for(KEY, *at, &rule.pattern));
+    rules.iter().for_each(|(at, rule)| filesystem.look_for(KEY, *at, Access::Read, &rule.pattern));
     positionless(rules)
 }
 
@@ -279,7 +281,7 @@ fn read_hidden_files(credentials: &mut Section<'_>) -> Vec<FileRule> {
     let source = credentials.source();
     let read = credentials.credentials(KEY, "path", |text, origin| source.denials(text, origin));
     let rules = each(read);
-    rules.iter().for_each(|(at, rule)| credentials.look_for(KEY, *at, &rule.pattern));
+    rules.iter().for_each(|(at, rule)| credentials.look_for(KEY, *at, Access::Read, &rule.pattern));
     positionless(rules)
 }
 
@@ -294,7 +296,7 @@ fn read_write_list(filesystem: &mut Section<'_>, name: &'static str, has_mounts:
         }
     }
     if name == "denyWrite" {
-        rules.iter().for_each(|(at, rule)| filesystem.look_for(name, *at, &rule.pattern));
+        rules.iter().for_each(|(at, rule)| filesystem.look_for(name, *at, Access::Write, &rule.pattern));
     }
     positionless(rules)
 }

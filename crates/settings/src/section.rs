@@ -4,13 +4,14 @@
 //! wrong is put on record and reading goes on, so that one look finds every fault of a file.
 
 use crate::error::{quoted, shown_key};
+use crate::file::is_absent;
 use crate::keys::{Key, Layers, Support, full_name};
 use crate::read::each;
 use crate::tree::{Field, Node, Value};
 use crate::{Error, Findings, Place, Position, Setting, Warning, WarningKind};
 use palisade_permissions::RuleAnchor;
 use palisade_policy::{
-    AbsPath, Anchor, FileRule, Layer, Origin, PathPattern, PathPatternError, why_no_mount,
+    AbsPath, Access, Anchor, FileRule, Layer, Origin, PathPattern, PathPatternError, why_no_mount,
 };
 use std::fmt::Display;
 use std::sync::Arc;
@@ -302,21 +303,27 @@ impl<'a> Section<'a> {
 
     /// Says so where a deny names nothing that exists: often a slip of the pen, often a precaution. So it is told to
     /// whoever asks, and not at every command.
-    pub(crate) fn look_for(&mut self, name: &str, at: Position, denied: &PathPattern) {
+    pub(crate) fn look_for(&mut self, name: &str, at: Position, access: Access, denied: &PathPattern) {
         if self.source.purpose != Purpose::Load {
-            self.look_at(name, at, denied, |path| WarningKind::NothingThere { path });
+            self.look_at(name, at, denied, |path| WarningKind::NothingThere { access, path });
         }
     }
 
     /// The same of a rule. One that starts elsewhere than it may seem is told of at every command, too.
-    pub(crate) fn look_for_rule(&mut self, name: &str, at: Position, text: &str, denied: &PathPattern) {
+    pub(crate) fn look_for_rule(
+        &mut self,
+        name: &str,
+        at: Position,
+        text: &str,
+        (access, denied): (Access, &PathPattern),
+    ) {
         let has_single_slash =
             text.split_once('(').is_some_and(|(_, path)| path.starts_with('/') && !path.starts_with("//"));
         match self.source.start_elsewhere().filter(|_| has_single_slash) {
             Some(start) => {
-                self.look_at(name, at, denied, |path| WarningKind::StartsElsewhere { path, start })
+                self.look_at(name, at, denied, |path| WarningKind::StartsElsewhere { access, path, start })
             }
-            None => self.look_for(name, at, denied),
+            None => self.look_for(name, at, access, denied),
         }
     }
 
@@ -328,7 +335,9 @@ impl<'a> Section<'a> {
         kind: impl FnOnce(AbsPath) -> WarningKind,
     ) {
         let path = denied.as_literal();
-        if !denied.has_wildcards() && path.as_path().symlink_metadata().is_err() {
+        // Whether there is something in a directory that nobody may look into is not known.
+        let is_missing = || path.as_path().symlink_metadata().is_err_and(|error| is_absent(&error));
+        if !denied.has_wildcards() && is_missing() {
             self.warn(name, at, kind(path.clone()));
         }
     }

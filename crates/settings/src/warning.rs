@@ -2,7 +2,7 @@
 
 use crate::{Error, Place, Position};
 use palisade_permissions::Mode;
-use palisade_policy::{AbsPath, Layer, Policy};
+use palisade_policy::{AbsPath, Access, Layer, Policy};
 use std::fmt;
 
 /// What is wrong with a settings text, and what is odd about it.
@@ -110,11 +110,15 @@ pub enum WarningKind {
     },
     /// A deny that names something that does not exist.
     NothingThere {
+        /// What it denies. Nobody can write what a deny of writes names, be it there or not.
+        access: Access,
         /// The path.
         path: AbsPath,
     },
     /// A deny whose single slash starts elsewhere than in the project, and that names nothing there.
     StartsElsewhere {
+        /// What it denies.
+        access: Access,
         /// The path.
         path: AbsPath,
         /// Where a single slash starts.
@@ -205,9 +209,11 @@ impl fmt::Display for WarningKind {
             WarningKind::Broad { pattern } => {
                 write!(f, "{pattern} opens the network to nearly everybody; what a command can read can leave")
             }
-            WarningKind::NothingThere { path } => write!(f, "denies nothing now: {path} does not exist"),
-            WarningKind::StartsElsewhere { path, start } => {
-                write!(f, "denies nothing now: {path} does not exist; in this file a single slash starts at {start}, ./ at the working directory, // at the file system's root")
+            WarningKind::NothingThere { access, path } => {
+                write!(f, "{} nothing now: {path} does not exist", does(*access))
+            }
+            WarningKind::StartsElsewhere { access, path, start } => {
+                write!(f, "{} nothing now: {path} does not exist; in this file a single slash starts at {start}, ./ at the working directory, // at the file system's root", does(*access))
             }
             WarningKind::NoProgram { path } => {
                 write!(f, "{path} does not exist here; where it does not, the sandbox cannot run")
@@ -228,5 +234,13 @@ impl fmt::Display for WarningKind {
                 write!(f, "\".\" means {directory} in this file, not the project")
             }
         }
+    }
+}
+
+/// What a deny does of which nothing is there. One of writes keeps it from being made.
+fn does(access: Access) -> &'static str {
+    match access {
+        Access::Read => "denies",
+        Access::Write => "names",
     }
 }

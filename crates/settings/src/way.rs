@@ -3,9 +3,10 @@
 //! It judges nothing. Between this look and a later use somebody may change the way; whoever relies on it says why that
 //! cannot hurt.
 
+use crate::file::is_absent;
 use palisade_policy::AbsPath;
 use std::fs::Metadata;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 
 /// How many links are followed, as by the kernel.
@@ -61,8 +62,4 @@ impl Way {
         }
         Ok(Way { steps, end: at })
     }
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

@@ -77,15 +77,25 @@ fn absolute_paths_of_the_sandbox_are_absolute_in_every_layer() {
 fn a_deny_that_names_nothing() {
     let fixture = with(&[(
         USER,
-        r#"{"sandbox": {"filesystem": {"denyWrite": ["/nowhere/.ssh"], "denyRead": [".ssh"]}}}"#,
+        r#"{"sandbox": {"filesystem": {"denyWrite": ["/nowhere/.ssh"], "denyRead": [".ssh"]}}, "permissions":
+            {"deny": ["Edit(//nowhere/x)", "Edit(/y)", "Read(//nowhere/x)", "Edit(/loop/x)", "Read(/loop/x)"]}}"#,
     )]);
+    // Nobody can tell what is there.
+    std::os::unix::fs::symlink("loop", fixture.path("/home/.claude/loop")).expect("own directory");
     let path = fixture.abs(USER);
     let findings = palisade_settings::check_file(&path, palisade_policy::Layer::User, &fixture.places);
     let warnings: String = findings.warnings.iter().map(|warning| format!("{warning}\n")).collect();
     assert_snapshot!(warnings.replace(&fixture.abs("/").to_string(), ""), @"
-    /home/.claude/settings.json:1:43: sandbox.filesystem.denyWrite: denies nothing now: /nowhere/.ssh does not exist
+    /home/.claude/settings.json:1:43: sandbox.filesystem.denyWrite: names nothing now: /nowhere/.ssh does not exist
     /home/.claude/settings.json:1:74: sandbox.filesystem.denyRead: denies nothing now: /home/.claude/.ssh does not exist
+    /home/.claude/settings.json:2:23: permissions.deny: names nothing now: /nowhere/x does not exist
+    /home/.claude/settings.json:2:44: permissions.deny: names nothing now: /home/.claude/y does not exist; in this file a single slash starts at /home/.claude, ./ at the working directory, // at the file system's root
+    /home/.claude/settings.json:2:56: permissions.deny: denies nothing now: /nowhere/x does not exist
     ");
+    fixture.write(
+        USER,
+        r#"{"sandbox": {"filesystem": {"denyWrite": ["/nowhere/.ssh"], "denyRead": [".ssh"]}}}"#,
+    );
     assert_snapshot!(fixture.print(), @r#"
     deny write /nowhere/.ssh  <- user: sandbox.filesystem.denyWrite "/nowhere/.ssh" in /home/.claude/settings.json:1
     deny read /home/.claude/.ssh  <- user: sandbox.filesystem.denyRead ".ssh" in /home/.claude/settings.json:1
