@@ -103,6 +103,24 @@ fn a_root_that_holds_bubblewrap_itself_is_refused() {
     }
 }
 
+/// Nor is what bubblewrap is loaded from opened to a command, by whatever name.
+#[test]
+fn what_bubblewrap_is_loaded_from_is_not_opened() {
+    let Some(project) = Project::where_it_works() else { return };
+    let loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1"];
+    let loader = loaders.into_iter().map(Path::new).find(|path| path.exists()).expect("a loader");
+    let real = std::fs::canonicalize(loader).expect("it exists");
+    let way = project.outside().join("way");
+    symlink(real.parent().expect("a directory"), &way).expect("own directory");
+    for opened in [loader.parent().expect("a directory"), &real, &way, Path::new("/etc")] {
+        let rules = serde_json::json!({ "sandbox": { "filesystem": { "allowWrite": [opened] } } });
+        project.write(".claude/settings.json", rules.to_string());
+        let run = palisade(&project).line(MARK);
+        let said = [".claude/settings.json", "bubblewrap that confines them is loaded"];
+        assert_refused(&project, &run, 125, &said);
+    }
+}
+
 /// Nor does a rule make the sandbox unavailable by it, which would be a repository's way to do without.
 #[test]
 fn a_rule_that_opens_bubblewrap_does_not_switch_the_sandbox_off() {

@@ -28,6 +28,7 @@ mod environment;
 mod error;
 mod launcher;
 mod listen;
+mod loading;
 mod mount_watch;
 mod needed;
 mod outcome;

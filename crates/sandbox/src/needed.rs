@@ -12,7 +12,7 @@ use palisade_policy::{AbsPath, Access, Effect, FileRule, FileSets};
 use std::collections::BTreeSet;
 
 /// Where programs name their loader: of glibc and musl, on the processors that Palisade is built for.
-const LOADERS: [&str; 4] = [
+pub(crate) const LOADERS: [&str; 4] = [
     "/lib64/ld-linux-x86-64.so.2",
     "/lib/ld-linux-aarch64.so.1",
     "/lib/ld-musl-x86_64.so.1",

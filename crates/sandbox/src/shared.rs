@@ -3,6 +3,7 @@
 use crate::bridge::{self, Bridging};
 use crate::error::Error;
 use crate::launcher::Launcher;
+use crate::loading::Loading;
 use crate::probe::{self, Cause};
 use crate::protected::Owner;
 use crate::request::real_root;
@@ -10,9 +11,10 @@ use crate::sandbox::Options;
 use crate::scratch::Scratch;
 use crate::task::Task;
 use palisade_bwrap::linux::{Entry, ProcGuards, Program, Warden, proc_guards};
-use palisade_policy::{AbsPath, Access, Effect, FileSets, IndexedNetwork, Policy};
+use palisade_policy::{AbsPath, Access, Effect, FileRule, FileSets, IndexedNetwork, Policy};
 use palisade_proxy::Lookup;
 use std::io;
+use std::iter;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio::sync::watch;
 
@@ -156,43 +158,57 @@ impl Shared {
         made.clone().map_err(Error::from)
     }
 
-    /// The programs that were found must not lie where this very command, or one before it, could have put them, as far
-    /// as the rules as written say. To be called before they are started.
+    /// The programs that were found, and what they are loaded from, must not lie where this very command, or one before
+    /// it, could have put them, as far as the rules as written say. To be called before they are started.
     pub(crate) fn refuse_writable_programs(&self, root: &AbsPath, policy: &Policy) -> Result<(), Error> {
-        self.refuse_programs(|path| {
+        if policy.files_disabled {
+            return Ok(());
+        }
+        self.refuse_programs(&policy.files.allow_write, |path| {
             let rule = policy.files.allow_write.iter().find(|rule| rule.pattern.covers(path).is_some());
             let root = || self.roots.iter().chain([root]).find(|root| root.covers(path));
             let by = rule.map(|rule| rule.origin.to_string());
-            by.or_else(|| root().map(|root| format!("the root {root}"))).filter(|_| !policy.files_disabled)
+            by.or_else(|| root().map(|root| format!("the root {root}")))
         })
     }
 
     /// The same once it is known where rules really lead.
     pub(crate) fn refuse_opened_programs(&self, files: &FileSets) -> Result<(), Error> {
-        self.refuse_programs(|path| {
+        self.refuse_programs(&files.allow_write, |path| {
             let verdict = files.judge(Access::Write, path);
             verdict.rule.filter(|_| verdict.effect == Effect::Allow).map(|rule| rule.origin.to_string())
         })
     }
 
     /// Refuses the rule by which a command could replace what confines it.
-    fn refuse_programs(&self, opened_by: impl Fn(&AbsPath) -> Option<String>) -> Result<(), Error> {
+    fn refuse_programs(
+        &self,
+        allows: &[FileRule],
+        opened_by: impl Fn(&AbsPath) -> Option<String>,
+    ) -> Result<(), Error> {
         let bubblewrap = self.bubblewrap()?.path();
-        let bridge = self.bridge();
-        let refused =
-            [bubblewrap].into_iter().chain(bridge.paths()).find_map(|path| Some((path, opened_by(path)?)));
-        let Some((path, rule)) = refused else { return Ok(()) };
-        let what = if path == bubblewrap {
-            "bubblewrap that confines them"
-        } else {
-            "bridge out of their sandboxes"
+        let (bridge, loading) = (self.bridge(), Loading::here()?);
+        let programs = iter::once((bubblewrap, "the bubblewrap that confines them"))
+            .chain(bridge.paths().map(|path| (path, "the bridge out of their sandboxes")));
+        let loaded = loading.paths().map(|path| (path, FROM));
+        let mut refused =
+            programs.chain(loaded).filter_map(|(path, what)| Some((path, what, opened_by(path)?)));
+        let library = || {
+            let (path, rule) = loading.opened_library(allows)?;
+            Some((path, FROM, rule.origin.to_string()))
         };
-        Err(Error::Unenforceable {
-            rule,
-            reason: format!("it would let commands replace {path}, the {what}"),
-        })
+        match refused.next().or_else(library) {
+            None => Ok(()),
+            Some((path, what, rule)) => {
+                let reason = format!("it would let commands replace {path}, {what}");
+                Err(Error::Unenforceable { rule, reason })
+            }
+        }
     }
 }
+
+/// Completes "it would let commands replace …, ".
+const FROM: &str = "from which the bubblewrap that confines them is loaded";
 
 fn refuse_two_users() -> Result<(), Error> {
     let (real, effective) = (rustix::process::getuid(), rustix::process::geteuid());
