@@ -367,6 +367,16 @@ fn with_a_git_file() {
     std::fs::write(project.root().join("inner.git/info/exclude"), "inner.git\n").expect("own directory");
     check(&project, &project.root(), &json!({}));
 
+    // A bare repository beside its work trees: all of it is in the root, so there is nothing to be opened.
+    let Some(project) = Project::where_it_works() else { return };
+    let source = project.outside().join("source");
+    repository(&source);
+    git(project.root(), &format!("clone -q --bare {} .bare", source.display()));
+    project.write(".git", "gitdir: ./.bare\n");
+    let line = "git worktree add -q t topic; cd t; git commit -q --allow-empty -m x";
+    let run = inside(&project, &project.root(), json!({}), line).ok();
+    assert_eq!(run.stderr, "", "{run:#?}");
+
     let Some(project) = Project::where_it_works() else { return };
     repository(&project.root());
     git(project.root(), &format!("init -q --separate-git-dir={}", project.outside().join("g").display()));

@@ -233,10 +233,10 @@ impl Search {
         if knows(&directory, &common, root, dot_git) {
             // The first is in the second, but for a submodule's, which has no other.
             self.found.writable.push(common);
-        } else {
+        } else if let Some(outside) = [&directory, &common].into_iter().find(|place| !root.covers(place)) {
             self.found.warnings.push(format!(
-                "{dot_git} leads to {directory}, which does not name {root} as its work tree: git can write there \
-                 only where allowWrite says so"
+                "{dot_git} leads to {directory}, which does not name {root} as its work tree: git can write to \
+                 {outside} only where allowWrite says so"
             ));
         }
     }
