@@ -6,6 +6,7 @@ use palisade_permissions::{PermissionRule, Rule, RuleSet};
 use palisade_policy::{
     AbsPath, FileRule, FileSets, HostPattern, HostRule, NetworkPolicy, Origin, Policy, ProgramRule,
 };
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -64,7 +65,7 @@ impl FilesystemOptions {
         FileSets {
             allow_write: strongest(allow_write),
             deny_write: strongest(deny_write),
-            deny_read: strongest(deny_read.iter().chain(credentials)),
+            deny_read: strongest(highest_first(deny_read, credentials)),
             allow_read: strongest(allow_read),
         }
     }
@@ -132,6 +133,13 @@ fn or(setting: &Option<Setting<bool>>, default: bool) -> bool {
 /// Who set the switch, if it is on.
 fn set(switch: &Option<Setting<bool>>) -> Option<Origin> {
     switch.as_ref().filter(|setting| setting.value).map(|setting| setting.origin.clone())
+}
+
+/// The rules of two lists, each of which comes from the highest layer down, in that order.
+fn highest_first<'a>(one: &'a [FileRule], other: &'a [FileRule]) -> Vec<&'a FileRule> {
+    let mut rules: Vec<&FileRule> = one.iter().chain(other).collect();
+    rules.sort_by_key(|rule| Reverse(rule.origin.layer));
+    rules
 }
 
 /// The first of the rules that name the same, but one that is no repository's where there is one: a repository that

@@ -210,6 +210,20 @@ fn lists_join_and_what_is_said_twice_is_kept_once_with_its_strongest_origin() {
     "#);
 }
 
+/// A user who repeats an administrator's word in another key does not take its place, which would take it from its lock.
+#[test]
+fn what_hides_is_by_the_highest_layer_whatever_its_key() {
+    assert_snapshot!(merged(&[
+        ("/etc/claude-code/managed-settings.json", r#"{"sandbox": {"credentials": {"files": ["/k", "/c"]}, "filesystem": {"denyRead": ["/d"]}}}"#),
+        ("/home/.claude/settings.json", r#"{"sandbox": {"filesystem": {"denyRead": ["/k", "/u"]}, "credentials": {"files": ["/d"]}}}"#),
+    ]), @r#"
+    deny read /d  <- managed: sandbox.filesystem.denyRead "/d" in /etc/claude-code/managed-settings.json:1
+    deny read /k  <- managed: sandbox.credentials.files "/k" in /etc/claude-code/managed-settings.json:1
+    deny read /c  <- managed: sandbox.credentials.files "/c" in /etc/claude-code/managed-settings.json:1
+    deny read /u  <- user: sandbox.filesystem.denyRead "/u" in /home/.claude/settings.json:1
+    "#);
+}
+
 #[test]
 fn objects_merge_key_by_key() {
     assert_snapshot!(merged(&[
