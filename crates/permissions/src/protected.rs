@@ -22,9 +22,21 @@ const DIRECTORIES: &[&str] = &[
     ".yarn",
 ];
 
-/// Files of these names.
+/// And in these, below whatever directory.
+const PATHS: &[&[&str]] = &[
+    &[".cache", "fish"],
+    &[".config", "bash_completion"],
+    &[".config", "fish"],
+    &[".config", "git"],
+    &[".config", "zsh"],
+    &[".local", "share", "bash-completion"],
+    &[".local", "share", "fish"],
+];
+
+/// Files of these names; behind a star anything may follow.
 pub(crate) const FILES: &[&str] = &[
     ".bash_aliases",
+    ".bash_completion",
     ".bash_login",
     ".bash_logout",
     ".bash_profile",
@@ -34,13 +46,22 @@ pub(crate) const FILES: &[&str] = &[
     ".bazelversion",
     ".bunfig.toml",
     ".claude.json",
+    ".cshdirs",
+    ".cshrc",
     ".devcontainer.json",
+    ".editrc",
     ".envrc",
     ".gitconfig",
+    ".gitk",
     ".gitmodules",
+    ".inputrc",
+    ".kshrc",
     ".lefthook.yaml",
     ".lefthook.yml",
+    ".login",
+    ".logout",
     ".mcp.json",
+    ".mkshrc",
     ".npmrc",
     ".pnp.cjs",
     ".pnp.loader.mjs",
@@ -48,13 +69,21 @@ pub(crate) const FILES: &[&str] = &[
     ".pre-commit-config.yaml",
     ".profile",
     ".ripgreprc",
+    ".shrc",
+    ".tcshrc",
     ".yarnrc",
     ".yarnrc.yml",
+    ".zcompdump*",
     ".zlogin",
+    ".zlogin.zwc",
     ".zlogout",
+    ".zlogout.zwc",
     ".zprofile",
+    ".zprofile.zwc",
     ".zshenv",
+    ".zshenv.zwc",
     ".zshrc",
+    ".zshrc.zwc",
     "bunfig.toml",
     "gradle-wrapper.properties",
     "lefthook.yaml",
@@ -66,7 +95,11 @@ pub(crate) const FILES: &[&str] = &[
 /// Whether a write of `path` is to be asked about.
 pub(crate) fn is_protected(path: &AbsPath, folds_case: bool) -> bool {
     let names: Vec<&[u8]> = path.components().collect();
-    let is = |name: &[u8], known: &&str| {
+    let is = |name: &[u8], known: &str| {
+        let (name, known) = match known.strip_suffix('*') {
+            Some(start) => (name.get(..start.len()).unwrap_or(name), start),
+            None => (name, known),
+        };
         if folds_case { name.eq_ignore_ascii_case(known.as_bytes()) } else { name == known.as_bytes() }
     };
     let is_any = |name: &[u8], list: &[&str]| list.iter().any(|known| is(name, known));
@@ -74,10 +107,15 @@ pub(crate) fn is_protected(path: &AbsPath, folds_case: bool) -> bool {
         // As the names of all of them do.
         name.starts_with(b".")
             && is_any(name, DIRECTORIES)
-            && !(is(name, &".claude") && names.get(at + 1).is_some_and(|n| is(n, &"worktrees")))
+            && !(is(name, ".claude") && names.get(at + 1).is_some_and(|n| is(n, "worktrees")))
     });
-    let in_git_settings = names.windows(2).any(|pair| is(pair[0], &".config") && is(pair[1], &"git"));
-    in_directory || in_git_settings || names.last().is_some_and(|name| is_any(name, FILES))
+    let starts = |at: usize, known: &&[&str]| {
+        names[at..].len() >= known.len()
+            && names[at..].iter().zip(*known).all(|(name, known)| is(name, known))
+    };
+    let in_path =
+        (0..names.len()).any(|at| names[at].starts_with(b".") && PATHS.iter().any(|known| starts(at, known)));
+    in_directory || in_path || names.last().is_some_and(|name| is_any(name, FILES))
 }
 
 #[cfg(test)]
@@ -94,6 +132,14 @@ mod tests {
             ("/w/sub/.vscode/settings.json", true, true),
             ("/home/u/.config/git/config", true, true),
             ("/home/u/.config/other", false, false),
+            ("/home/u/.config/fish/conf.d/x.fish", true, true),
+            ("/home/u/.local/share/fish/x", true, true),
+            ("/w/share/fish/x", false, false),
+            ("/home/u/.local/share", false, false),
+            ("/home/u/.inputrc", true, true),
+            ("/home/u/.zcompdump-host-5.9.zwc", true, true),
+            ("/home/u/.ZCOMPDUMP", false, true),
+            ("/home/u/.zcomp", false, false),
             ("/w/.claude/settings.json", true, true),
             ("/w/.claude/worktrees/a/x", false, false),
             ("/w/.claude/worktrees/a/.npmrc", true, true),

@@ -41,7 +41,7 @@ pub use reading::{
 };
 pub use reason::Reason;
 
-pub(crate) use data::stores_count;
+pub(crate) use data::{is_tame_shell_option, stores_count};
 
 use reader::Reader;
 

@@ -371,6 +371,36 @@ mod tests {
         }
     }
 
+    /// Where a call does not run inside, nobody but the permission rules keeps it from these.
+    #[test]
+    fn whatever_is_protected_here_is_asked_about_as_well() {
+        use palisade_permissions::shell::Shell;
+        use palisade_permissions::{Answer, Call, Context, Input, Mode, Reason, RuleSet, judge};
+        let (root, home) = (path("/home/u/p"), path("/home/u"));
+        let owner = Owner { home: Some(home.clone()), ..Owner::default() };
+        let context = Context {
+            mode: Mode::AcceptEdits,
+            sandboxed: false,
+            files_disabled: false,
+            auto_allow: true,
+            guardrails_want_approval: false,
+            root: &root,
+            working_directory: &root,
+            home: Some(&home),
+            directories: std::slice::from_ref(&home),
+            shell: Shell::Bash,
+            folds_case: false,
+            follow: &AbsPath::clone,
+        };
+        for row in [in_root(&root, &owner), of_owner(&owner).expect("few dumps")].concat_groups() {
+            let call = Call { tool: "Edit".into(), input: Input::Edit(row.path.clone()), fields: Vec::new() };
+            let rules = RuleSet::default();
+            let verdict = judge(&rules, &call, &context);
+            let is_protected = matches!(verdict.reason, Reason::Protected(_));
+            assert!(is_protected && matches!(verdict.answer, Answer::Ask(_)), "{row:?}");
+        }
+    }
+
     #[test]
     fn a_dump_that_zsh_is_writing_is_told_from_one_that_it_reads() {
         for (name, expected) in [

@@ -3,7 +3,7 @@
 
 use super::naming::sets;
 use crate::program::{Program, Programs, Reason, builtin};
-use crate::shell::Word;
+use crate::shell::{Word, is_tame_shell_option};
 use crate::variables::{is_safe, is_special};
 
 /// What about a line keeps it from running without approval inside the sandbox; `None` when nothing does.
@@ -53,7 +53,7 @@ fn of_program(program: &Program) -> Option<&'static str> {
         let special = program.assignments.iter().any(|set| is_special(&set.name));
         return special.then_some("a variable of the shell");
     }
-    if !program.assignments.is_empty() {
+    if !program.assignments.is_empty() && !only_parts_input(program) {
         return Some("a variable in front of a command");
     }
     let words = &program.words[1..];
@@ -65,7 +65,7 @@ fn of_program(program: &Program) -> Option<&'static str> {
         "readonly" => Some("readonly"),
         "trap" => Some("trap"),
         "enable" => Some("enable"),
-        "shopt" => Some("shopt"),
+        "shopt" if !words.iter().all(is_tame_shell_option) => Some("shopt"),
         "bind" | "complete" | "compgen" | "compopt" => Some("a hook of the shell"),
         "declare" | "typeset" | "local" if declares_export(words) => Some("declare -x"),
         "mapfile" | "readarray" if has_callback(program) => Some("a hook of the shell"),
@@ -77,6 +77,12 @@ fn of_program(program: &Program) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// `IFS= read -r LINE`: the builtin runs nothing, and the variable says no more than how it parts what it reads.
+fn only_parts_input(program: &Program) -> bool {
+    program.words[0].value.as_deref() == Some("read")
+        && program.assignments.iter().all(|set| &*set.name == "IFS")
 }
 
 /// `-x` in any spelling of `declare`'s options, or an option that is not certain.

@@ -88,8 +88,17 @@ const TABLE: &[(&[&str], Codes)] = &[
     (&["aria2c"], codes("", &["--on-*"], &[])),
     (&["yt-dlp", "youtube-dl"], codes("", &["--exec*"], &[])),
     (&["wget"], codes("", &["--use-askpass"], &[])),
-    (&["lftp"], codes("ec", &[], &[])),
+    (
+        &["go"],
+        Codes { options: Valued::new("", GO).alone(&["-exec", "-toolexec", "-vettool"]), ordinary: &[] },
+    ),
+    (&["npm", "npx", "pnpm", "yarn"], codes("", &["--script-shell"], SHELLS)),
+    (&["nix-shell"], codes("", &["--run", "--command"], &[])),
+    (&["mosh"], codes("", &["--ssh", "--server"], &["ssh", "mosh-server"])),
 ];
+
+const GO: &[&str] = &["--exec$", "--toolexec$", "--vettool$"];
+const SHELLS: &[&str] = &["sh", "bash", "zsh", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/bash"];
 
 /// What follows one of these in a word is a command for a shell.
 const LEAVING: &[(&[&str], &[&str])] = &[
@@ -106,7 +115,32 @@ const LEAVING: &[(&[&str], &[&str])] = &[
     (&["socat"], &["EXEC:", "exec:", "SYSTEM:", "system:", "SHELL:", "shell:"]),
     (&["apt", "apt-get"], &["Invoke::=", "Invoke="]),
     (&["gcc", "g++", "cc", "c++"], &["-wrapper"]),
+    (&["lftp"], &["!", "shell "]),
+    (&["expect", "tclsh", "wish"], &["spawn ", "system ", "exec "]),
+    (&["java"], &["-XX:OnError=", "-XX:OnOutOfMemoryError="]),
+    (&["cargo"], &["rustc-wrapper=", "rustc-workspace-wrapper=", ".runner=", ".linker=", ".rustc="]),
 ];
+
+/// The same in the text of a standard input, where it starts a line for most programs.
+const IN_INPUT: &[(&[&str], &[&str])] = &[
+    (&["psql"], &["\\!", "\\o |", "\\g |"]),
+    (&["mysql", "mariadb"], &["\n\\!", "\nsystem "]),
+    (&["sqlite3", "sqlite"], &["\n.shell ", "\n.system ", "\n.output |", "\n.once |"]),
+    (&["ed", "red", "ex", "vi", "vim", "nvim"], &["\n!", "\n:!", "\nr !", "\nr!", "\nw !", "\n%!"]),
+    (&["gdb", "lldb"], &["\n!", "\nshell "]),
+    (&["ftp", "sftp", "lftp", "gnuplot", "dc"], &["\n!"]),
+    (&["mail", "mailx", "s-nail"], &["\n~!", "\n!"]),
+    (&["expect", "tclsh", "wish"], &["spawn ", "system ", "exec "]),
+];
+
+/// The code in a text that a program of that base name reads from its standard input.
+pub(super) fn of_input(name: &str, text: &str) -> Vec<Inner> {
+    let Some((_, marks)) = IN_INPUT.iter().find(|(names, _)| names.contains(&name)) else {
+        return Vec::new();
+    };
+    let lines = format!("\n{text}");
+    behind_marks(marks, &lines).filter(|code| !code.is_empty()).map(in_a_word).collect()
+}
 
 /// The code among the words of a program of that base name.
 pub(super) fn of_options(name: &str, words: &Words) -> Vec<Inner> {
@@ -121,22 +155,41 @@ pub(super) fn of_options(name: &str, words: &Words) -> Vec<Inner> {
     found
 }
 
-/// The code behind a mark in one word, or in the next where nothing is behind it. Parts of it that only the program
-/// itself reads go with it.
-fn leaving(marks: &[&str], words: &[Word], at: usize) -> Option<Inner> {
+/// The code behind the marks in one word, or in the next where nothing is behind the last of them. Parts of it that
+/// only the program itself reads go with it.
+fn leaving(marks: &[&str], words: &[Word], at: usize) -> Vec<Inner> {
     let text = words[at].value.as_deref().unwrap_or(&words[at].raw);
-    let (_, rest) = marks.iter().find_map(|mark| text.split_once(mark))?;
-    match rest.trim() {
-        // gcc parts the words of its wrapper by commas.
-        "" => words.get(at + 1).map(|word| match word.value.as_deref() {
+    let next = || {
+        words.get(at + 1).map(|word| match word.value.as_deref() {
+            // gcc parts the words of its wrapper by commas.
             Some(text) => code(&text.replace(',', " ")),
             None => code_of(word),
-        }),
-        rest => {
-            let end = rest.find([',', ')', '\n']).unwrap_or(rest.len());
-            Some(Inner::text(&rest[..end], Language::Posix))
-        }
+        })
+    };
+    let of = |found: &str| if found.is_empty() { next() } else { Some(in_a_word(found)) };
+    behind_marks(marks, text).filter_map(of).collect()
+}
+
+/// What stands behind each mark in a text, up to the next one.
+fn behind_marks<'t>(marks: &[&str], text: &'t str) -> impl Iterator<Item = &'t str> {
+    let mut rest = text;
+    let mut parts = Vec::new();
+    let first = |text: &str| {
+        let found = marks.iter().filter_map(|mark| Some((text.find(mark)?, mark.len())));
+        found.min().map(|(at, length)| (at, at + length))
+    };
+    let mut next = first(rest);
+    while let Some((_, behind)) = next {
+        rest = &rest[behind..];
+        next = first(rest);
+        parts.push(rest[..next.map_or(rest.len(), |(at, _)| at)].trim());
     }
+    parts.into_iter()
+}
+
+fn in_a_word(text: &str) -> Inner {
+    let end = text.find([',', ')', '\n']).unwrap_or(text.len());
+    Inner::text(&text[..end], Language::Posix)
 }
 
 fn code_of(word: &Word) -> Inner {
@@ -149,11 +202,9 @@ fn code(text: &str) -> Inner {
 
 impl Codes {
     pub(super) fn find(&self, words: &[Word]) -> Vec<Inner> {
-        let of = |found: Value<'_>| match found.text {
-            Some(text) if found.is_attached => {
-                let text = text.strip_prefix("exec=").unwrap_or(text);
-                (!self.is_ordinary(text)).then(|| code(text))
-            }
+        let of = |found: Value<'_>| match found.text.map(|text| text.strip_prefix("exec=").unwrap_or(text)) {
+            Some(text) if self.is_ordinary(text) => None,
+            Some(text) if found.is_attached => Some(code(text)),
             _ => Some(code_of(found.word)),
         };
         self.options.values(words).filter_map(of).collect()

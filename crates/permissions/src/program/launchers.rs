@@ -6,7 +6,7 @@
 
 use super::behind::{Found, Inner, Language};
 use super::options::Grammar;
-use super::{Reason, Value, Valued, Words, codes, special};
+use super::{Reason, Value, Valued, Words, codes, special, split_string};
 use crate::read_only;
 use crate::shell::Word;
 
@@ -16,7 +16,7 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
         "git" => git(words),
         "awk" | "gawk" | "mawk" | "nawk" => awk(words),
         "sed" | "gsed" => sed(words),
-        "ssh" | "scp" | "sftp" => ssh(words),
+        "ssh" | "autossh" | "scp" | "sftp" => ssh(words),
         "make" | "gmake" | "bmake" | "remake" => make(words),
         "vi" | "vim" | "nvim" | "view" | "ex" => editor(words),
         "tmux" => tmux(words),
@@ -30,47 +30,96 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
     }
 }
 
-/// Whether programs take the value of a variable for a command.
-fn names_program(variable: &str) -> bool {
-    matches!(
-        variable,
-        "EDITOR"
-            | "VISUAL"
-            | "PAGER"
-            | "MANPAGER"
-            | "BROWSER"
-            | "FCEDIT"
-            | "SUDO_EDITOR"
-            | "SYSTEMD_PAGER"
-            | "SYSTEMD_EDITOR"
-            | "PROMPT_COMMAND"
-            | "LESSOPEN"
-            | "LESSCLOSE"
-            | "SSH_ASKPASS"
-            | "RSYNC_RSH"
-            | "CVS_RSH"
-            | "GIT_EDITOR"
-            | "GIT_SEQUENCE_EDITOR"
-            | "GIT_PAGER"
-            | "GIT_SSH"
-            | "GIT_SSH_COMMAND"
-            | "GIT_EXTERNAL_DIFF"
-            | "GIT_ASKPASS"
-            | "GIT_PROXY_COMMAND"
-    )
+/// The code in a text that a program reads from its standard input, as far as it is looked at in its words, too.
+pub(super) fn in_input(name: &str, words: &Words, text: &str) -> Vec<Inner> {
+    const FILE: Valued = Valued::new("f", &["--file"]);
+    let reads_code =
+        || FILE.values(words).any(|file| matches!(file.text, Some("-" | "/dev/stdin" | "/dev/fd/0")));
+    let found = match name {
+        "awk" | "gawk" | "mawk" | "nawk" if reads_code() => {
+            awk(&["awk", text].map(Word::literal).to_vec().into())
+        }
+        "sed" | "gsed" if reads_code() => sed(&["sed", "-e", text].map(Word::literal).to_vec().into()),
+        _ => return codes::of_input(name, text),
+    };
+    found.map(|found| found.inner).unwrap_or_default()
 }
 
-/// The code in a variable, where a program takes its value for a command, or a shell for a function or text to expand.
-pub(super) fn code_in_variable(name: &str, text: &Word) -> Option<Inner> {
+/// Whether programs take the value of a variable for a command.
+fn names_program(variable: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "LESSOPEN",
+        "LESSCLOSE",
+        "GIT_SSH",
+        "SVN_SSH",
+        "GIT_EXTERNAL_DIFF",
+        "KUBECTL_EXTERNAL_DIFF",
+        "CCACHE_PREFIX",
+        "RSYNC_CONNECT_PROG",
+        "TEXEDIT",
+        "FCEDIT",
+    ];
+    const ENDS: &[&str] = &[
+        "EDITOR",
+        "VISUAL",
+        "PAGER",
+        "BROWSER",
+        "ASKPASS",
+        "_RSH",
+        "_COMMAND",
+        "_WRAPPER",
+        "_RUNNER",
+        "_LAUNCHER",
+    ];
+    NAMES.contains(&variable) || ENDS.iter().any(|end| variable.ends_with(end))
+}
+
+/// Variables that hold words for a program, which stand in front of its own, and that program.
+const WORDS: &[(&str, &[&str])] = &[
+    ("TAR_OPTIONS", &["tar"]),
+    ("MAKEFLAGS", &["make"]),
+    ("GNUMAKEFLAGS", &["make"]),
+    ("MFLAGS", &["make"]),
+    ("GOFLAGS", &["go"]),
+    ("MANOPT", &["man"]),
+    ("ZIPOPT", &["zip"]),
+    ("LESS", &["less"]),
+    ("FZF_DEFAULT_OPTS", &["fzf"]),
+    ("JAVA_TOOL_OPTIONS", &["java"]),
+    ("JDK_JAVA_OPTIONS", &["java"]),
+    ("_JAVA_OPTIONS", &["java"]),
+    ("VIMINIT", &["vim", "-c"]),
+    ("EXINIT", &["ex", "-c"]),
+];
+
+/// What a program runs by the words in a variable: `TAR_OPTIONS=--to-command=CODE`.
+fn by_words(program: &[&str], value: &str) -> Vec<Inner> {
+    let parts = match program {
+        [_] => split_string::split(value),
+        _ => Some(vec![Word::literal(value)]),
+    };
+    let parts = parts.unwrap_or_else(|| value.split_whitespace().map(Word::literal).collect());
+    let words: Vec<Word> = program.iter().map(|word| Word::literal(word)).chain(parts).collect();
+    look(program[0], &words.into()).map(|found| found.inner).unwrap_or_default()
+}
+
+/// The code in a variable, where a program takes its value for a command or for options, or a shell for a function or
+/// text to expand.
+pub(super) fn codes_in_variable(name: &str, text: &Word) -> Vec<Inner> {
     let value = value(text);
     if name.starts_with("BASH_FUNC_") {
-        return value.map(|body| Inner::text(&format!("exported {body}"), Language::Bash));
+        let body = |body| Inner::text(&format!("exported {body}"), Language::Bash);
+        return value.map(body).into_iter().collect();
     }
     if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") {
-        let runs = value.is_some_and(|value| value.contains("$(") || value.contains('`'));
-        return runs.then(|| Inner::text(&format!(": {}", value.unwrap_or_default()), Language::Bash));
+        let runs = value.filter(|value| value.contains("$(") || value.contains('`'));
+        return runs.map(|value| Inner::text(&format!(": {value}"), Language::Bash)).into_iter().collect();
     }
-    (names_program(name) && value != Some("")).then(|| code_of(text))
+    match WORDS.iter().find(|(variable, _)| *variable == name) {
+        Some((_, program)) => value.map(|value| by_words(program, value)).unwrap_or_default(),
+        None if names_program(name) && value != Some("") => vec![code_of(text)],
+        None => Vec::new(),
+    }
 }
 
 /// Why it is not known which code a variable makes a shell run: functions, and files that it runs first.
@@ -111,11 +160,8 @@ fn code_of(word: &Word) -> Inner {
 
 /// `export EDITOR=CODE`
 fn exported(words: &Words) -> Vec<Inner> {
-    let code_in = |word: &Word| {
-        let (name, text) = value(word)?.split_once('=')?;
-        code_in_variable(name, &Word::literal(text))
-    };
-    words.iter().skip(1).filter_map(code_in).collect()
+    let set = words.iter().skip(1).filter_map(|word| value(word)?.split_once('='));
+    set.flat_map(|(name, text)| codes_in_variable(name, &Word::literal(text))).collect()
 }
 
 /// Options of git itself that take the next word.

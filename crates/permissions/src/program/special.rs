@@ -17,6 +17,7 @@ pub(super) fn look(name: &str, words: &Words) -> Option<Found> {
         "history" => remembered(words),
         "fc" => again(words),
         "bind" => bound(words),
+        "jobs" => replaced_jobs(words),
         "source" | "." => source(words),
         "find" | "gfind" => find(words),
         "fd" | "fdfind" => fd(words),
@@ -66,7 +67,7 @@ const SHELL_LONG: [&str; 14] = [
 const SHELLS: &[&str] = &[
     "bash", "rbash", "sh", "dash", "ash", "ksh", "ksh93", "ksh2020", "ksh88", "rksh", "pdksh", "mksh",
     "lksh", "oksh", "loksh", "bosh", "pbosh", "hush", "sash", "yash", "posh", "osh", "ysh", "zsh", "rzsh",
-    "fish", "csh", "tcsh", "nu", "elvish", "xonsh", "ion",
+    "fish", "csh", "tcsh", "nu", "elvish", "xonsh", "ion", "rc", "es", "murex", "oil",
 ];
 
 /// Whether a program of that base name is a shell that may read its code from standard input.
@@ -79,8 +80,8 @@ pub(super) fn language_of(name: &str) -> Language {
     match name {
         "source" | "." => Language::Own,
         "bash" | "rbash" => Language::Bash,
-        "zsh" | "rzsh" | "fish" | "csh" | "tcsh" | "ysh" | "nu" | "elvish" | "xonsh" | "ion" | "pwsh"
-        | "powershell" => Language::Other,
+        "zsh" | "rzsh" | "fish" | "csh" | "tcsh" | "ysh" | "nu" | "elvish" | "xonsh" | "ion" | "rc"
+        | "es" | "murex" | "pwsh" | "powershell" => Language::Other,
         _ => Language::Posix,
     }
 }
@@ -231,6 +232,15 @@ fn bound(words: &Words) -> Found {
     let binds =
         |word: &Word| value(word).is_none_or(|text| text.starts_with('-') && text.contains(['x', 'f']));
     if words.iter().skip(1).any(binds) { Found::hidden(Reason::DynamicCode) } else { Found::nothing() }
+}
+
+/// `jobs -x COMMAND…`
+fn replaced_jobs(words: &Words) -> Found {
+    let starts = |word: &Word| value(word).is_none_or(|text| text.starts_with('-') && text.contains('x'));
+    match words.iter().skip(1).position(starts) {
+        Some(at) if at + 2 < words.len() => Found::other(vec![Inner::words(words.from(at + 2))]),
+        _ => Found::nothing(),
+    }
 }
 
 /// The text that `find`, `fd` and `parallel` replace.

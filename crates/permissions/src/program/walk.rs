@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
                 Some(reason) => self.note(index, reason),
                 None => {}
             }
-            if let Some(inner) = launchers::code_in_variable(&one.name, &one.value) {
+            for inner in launchers::codes_in_variable(&one.name, &one.value) {
                 self.inner(index, inner, inner_context());
             }
         }
@@ -219,7 +219,10 @@ impl<'a> Walk<'a> {
             // Where its options and its code end is not known.
             self.guess(&words.from(1), context);
         }
-        for inner in found.inner {
+        let texts = context.redirections.iter().filter_map(text_of);
+        let in_input: Vec<Inner> =
+            texts.flat_map(|text| launchers::in_input(name, words, &text.text)).collect();
+        for inner in found.inner.into_iter().chain(in_input) {
             let context = Context {
                 reach: context.reach.max(behind),
                 more: inner.more.clone().or_else(|| context.more.clone()),

@@ -1,7 +1,8 @@
 //! `[[ … ]]`: tests of strings, files and numbers, joined by `&&`, `||`, `!` and parentheses.
 //!
 //! Refused: line breaks, `-v` and `-R` (they evaluate a subscript), numeric tests of anything that may be more than a
-//! number, and regular expressions with parentheses or bars.
+//! number, and regular expressions with parentheses or bars that hold anything but letters, digits and what is special
+//! to them alone.
 
 use super::data::{is_arithmetic, is_number};
 use super::reader::{Reader, Result, ends_word, is_blank};
@@ -68,7 +69,16 @@ impl Reader<'_> {
             }
             _ => return Err(Reason::Conditional),
         }
+        let is_expression = operator == "=~" && self.shell == Shell::Bash;
         self.advance(operator.len());
+        if is_expression {
+            self.operator_blanks()?;
+            let length = grouping(self.rest());
+            if length > 0 {
+                self.advance(length);
+                return self.operator_blanks();
+            }
+        }
         self.operand_word().map(|_| ())
     }
 
@@ -116,6 +126,30 @@ impl Reader<'_> {
             _ => Err(Reason::ArithmeticOnData),
         }
     }
+}
+
+/// The length of a regular expression with groups or bars, where it is a word in which nothing is special to the shell
+/// but these. Between `=~` and a blank they are part of the word, and each parenthesis is closed in it.
+fn grouping(text: &str) -> usize {
+    let text = &text[..text.find([' ', '\t']).unwrap_or(0)];
+    let mut open = 0_usize;
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'(' => open += 1,
+            b')' if open == 0 => return 0,
+            b')' => open -= 1,
+            b'|' | b'+' | b'*' | b'{' | b'}' | b'?' | b'.' | b'^' | b'[' | b']' | b'-' | b'_' | b'/'
+            | b':' | b',' | b'@' | b'=' => {}
+            b'\\' if bytes.next().is_some_and(|escaped| escaped.is_ascii_punctuation()) => {}
+            // The end of what it is compared with, not a variable.
+            b'$' if !matches!(bytes.clone().next(), Some(b')' | b'|') | None) => return 0,
+            b'$' => {}
+            byte if byte.is_ascii_alphanumeric() => {}
+            _ => return 0,
+        }
+    }
+    if open == 0 && text.contains(['(', '|']) { text.len() } else { 0 }
 }
 
 fn is_unary(word: &str) -> bool {

@@ -337,7 +337,7 @@ fn is_text_option(argument: &Word) -> bool {
 }
 
 /// Options of `shopt` that change what a pattern matches and nothing else.
-fn is_tame_shell_option(argument: &Word) -> bool {
+pub(crate) fn is_tame_shell_option(argument: &Word) -> bool {
     matches!(
         argument.value.as_deref(),
         Some("-s" | "-u" | "-q" | "-p" | "nullglob" | "globstar" | "dotglob" | "failglob" | "nocaseglob")

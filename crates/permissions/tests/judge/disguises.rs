@@ -261,3 +261,126 @@ fn a_variable_that_may_have_been_exported_is_asked_about() {
     // Inside the sandbox nothing can come of it that the sandbox does not hold.
     all(&Session::sandboxed(), &["PORT=1; npm test", "V=$(git describe) && make"], "allow");
 }
+
+#[test]
+fn what_a_variable_says_of_a_program_counts_as_its_words() {
+    let lines = [
+        "TAR_OPTIONS='--to-command=\"rm x\"' tar xf a",
+        "TAR_OPTIONS='-I \"rm x\"' tar xf a",
+        "env TAR_OPTIONS='--checkpoint-action=exec=rm\\_x' tar cf a b",
+        "MAKEFLAGS='SHELL=rm' make",
+        "GNUMAKEFLAGS='\"--eval=rm x\"' make",
+        "GOFLAGS=-toolexec=rm go build",
+        "MANOPT='-P rm' man ls",
+        "FZF_DEFAULT_OPTS='--preview \"rm x\"' fzf",
+        "LESS='+!rm x' less f",
+        "VIMINIT='!rm x' vim f",
+        "EXINIT=':!rm x' ex f",
+        "JAVA_TOOL_OPTIONS='-XX:OnError=rm' java A",
+        "export TAR_OPTIONS=--to-command=rm; tar xf a",
+        "GH_PAGER='rm x' gh pr list",
+        "AWS_PAGER='rm x' aws s3 ls",
+        "KUBE_EDITOR='rm x' kubectl edit pod x",
+        "HGEDITOR='rm x' hg commit",
+        "SVN_SSH='rm x' svn update",
+        "SUDO_ASKPASS=rm sudo -A ls",
+        "RUSTC_WRAPPER=rm cargo build",
+        "CARGO_BUILD_RUSTC_WRAPPER=rm cargo build",
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER='rm x' cargo run",
+        "CMAKE_C_COMPILER_LAUNCHER=rm cmake .",
+        "FZF_DEFAULT_COMMAND='rm x' fzf",
+    ];
+    all(&open(&["Bash(rm *)"]), &lines, "deny");
+    all(&open(&["Bash(rm *)"]), &["MAKEFLAGS='--eval=$(shell rm x)' make"], "asks");
+    let others = [
+        "TAR_OPTIONS=--no-same-owner tar xf a",
+        "MAKEFLAGS=-j4 make rm",
+        "GOFLAGS=-mod=mod go build",
+        "LESS=-R less rm",
+        "PAGER= git log",
+        "PAGER=cat git log",
+        "EDITOR=true git rebase --continue",
+        "RM_EDITION=x npm test",
+    ];
+    let session = Session::new().mode(Mode::BypassPermissions).deny(&["Bash(rm *)"]);
+    all(&session, &others, "allow");
+    let removing = ["TAR_OPTIONS='--to-command=\"rm -rf .git\"' tar xf a", "GH_PAGER='rm -rf ~' gh pr list"];
+    all(&Session::new().mode(Mode::BypassPermissions), &removing, "ask a person");
+}
+
+#[test]
+fn commands_of_programs_count_in_their_input_as_in_their_words() {
+    let lines = [
+        "psql <<'E'\nselect 1;\n\\! rm x\nE",
+        "psql db <<< '\\! rm x'",
+        "mysql <<< 'system rm x'",
+        "sqlite3 db <<E\n.tables\n.shell rm x\nE",
+        "ed -s f <<E\n1d\n!rm x\nE",
+        "ex f <<< '!rm x'",
+        "gdb <<< 'shell rm x'",
+        "sftp h <<< '!rm x'",
+        "lftp -c 'open h; !rm x'",
+        "mail u <<< '~!rm x'",
+        "awk -f - f <<< 'BEGIN { system(\"rm x\") }'",
+        "awk --file=/dev/stdin <<E\nBEGIN { \"rm x\" | getline }\nE",
+        "sed -f - f <<< '1e rm x'",
+        "expect -c 'spawn ls; spawn rm x'",
+        "expect <<E\nspawn rm x\nE",
+        "psql -c '\\! ls' -c '\\! rm x'",
+        "psql -c '\\! ls \\! rm x'",
+        "java -XX:OnError='rm x' A",
+        "cargo --config 'build.rustc-wrapper=\"rm\"' build",
+        "go test -exec 'rm x' ./...",
+        "go build -toolexec=rm",
+        "npm test --script-shell=rm",
+        "nix-shell -p a --run 'rm x'",
+        "autossh -o ProxyCommand='rm x' h",
+        "jobs -x rm x",
+        "jobs -x command rm x",
+        "rc -c 'rm x'",
+        "es -c 'rm x'",
+        "please rm x",
+    ];
+    all(&open(&["Bash(rm *)"]), &lines, "deny");
+    let others = [
+        "psql <<E\nselect 'rm x';\nE",
+        "ed -s f <<E\na\nHello, world! rm x\n.\nE",
+        "awk '{print}' <<E\nsystem(\"rm x\")\nE",
+        "sed s/a/b/ <<E\ne rm x\nE",
+        "python3 - <<E\nprint('rm x')\nE",
+        "sqlite3 db <<E\nselect '.shell rm x';\nE",
+        "jobs -l",
+        "go test -run rm ./...",
+    ];
+    all(&open(&["Bash(rm *)"]), &others, "allow");
+    let inside = ["psql <<E\nselect 'a! b';\nE", "ed -s f <<E\na\nSay \"hi!\n.\nE", "expect -c 'spawn ls'"];
+    all(&Session::sandboxed(), &inside, "allow");
+    let session = Session::new().allow(&["Bash(tar *)", "Bash(npm *)"]);
+    all(&session, &["tar -I zstd -xf a", "tar -Izstd -xf a", "npm test --script-shell bash"], "allow");
+}
+
+#[test]
+fn what_only_steers_the_shell_needs_no_approval_inside() {
+    let lines = [
+        "while IFS= read -r line; do echo \"$line\"; done < f",
+        "IFS=, read -ra parts <<< a,b; npm test",
+        "shopt -s nullglob; npm test",
+        "shopt -s globstar nullglob && ls **/*.rs",
+        "shopt -p",
+    ];
+    all(&Session::sandboxed(), &lines, "allow");
+    let others = [
+        "IFS= ./read x",
+        "IFS=, npm test",
+        "PATH=. read x",
+        "IFS= LD_PRELOAD=x read x",
+        "IFS=, mapfile -C ls x",
+        "read() { ls; }; IFS= read x",
+        "shopt -s expand_aliases; npm test",
+        "shopt -s extglob; npm test",
+        "shopt -s $O; npm test",
+        "shopt -so allexport; npm test",
+    ];
+    all(&Session::sandboxed(), &others, "asks");
+    all(&Session::sandboxed(), &["shopt -s dotglob; rm -rf *"], "ask a person");
+}
