@@ -104,14 +104,74 @@ fn what_cannot_be_shut_again_ends_the_command() {
         symlink("elsewhere", project.root().join("new")).expect("own directory");
         rename(project, "new", "conf");
     });
-    // Whoever writes it may be the command, which was quicker.
-    let mut writers = Vec::new();
-    let writers = std::sync::Mutex::new(&mut writers);
-    ended(denied, &|project| {
-        let open = std::fs::File::create(project.root().join("new")).expect("own directory");
-        writers.lock().expect("no panic").push(open);
+}
+
+/// Has the command take hold of what comes to stand at a place, before that is shut, and use it when it long is. Nobody
+/// tells of what was moved, so there is time.
+fn let_go(names: [&str; 2], take: &str, then_write: &str, outside: impl FnOnce(&Project)) {
+    let Some(project) = Project::where_it_works() else { return };
+    for name in names {
+        project.write(name, "outside\n");
+    }
+    let line = format!("until {take}; do sleep 0.01; done; sleep 3; {then_write}; echo done");
+    let running = project.run().options(["--deny-write", names[0]]).start("echo started", &line);
+    outside(&project);
+    // What it was told of before it was ended does not matter here, nor that it may have come too late.
+    let (_, _, said) = running.end_saying();
+    assert_eq!(project.read(names[0]), "outside\n", "{take}: {said}");
+}
+
+/// The mount covers a name only: whoever has the file or the directory by then is beneath it.
+#[test]
+fn what_the_command_does_not_let_go_of_ends_it() {
+    let replace = |project: &Project| {
+        rename(project, "conf", "conf~");
+        rename(project, "new", "conf");
+    };
+    let names = ["conf", "new"];
+    let (once, again) = ("[ -e conf~ ] && command exec 3< conf", "echo evil >> /proc/self/fd/3");
+    let directory = ["d/conf", "new/conf"];
+    std::thread::scope(|all| {
+        all.spawn(|| let_go(names, once, again, replace));
+        all.spawn(|| let_go(names, "[ -e conf~ ] && ln conf other", "echo evil >> other", replace));
+        all.spawn(|| {
+            let gone_into = "[ -e d~ ] && cd d";
+            let_go(directory, gone_into, "echo evil >> conf", |project| {
+                rename(project, "d", "d~");
+                rename(project, "new", "d");
+            });
+        });
+    });
+}
+
+/// As a program may whose log is begun anew.
+#[test]
+fn others_may_have_open_what_is_shut() {
+    let write = |path: &str| format!("echo evil 2> /dev/null >> {path}");
+    let mut writer = None;
+    shut(&["--deny-write", "conf"], &write("conf"), |project| {
+        writer = Some(std::fs::File::create(project.root().join("new")).expect("own directory"));
         rename(project, "new", "conf");
     });
+}
+
+/// What stands in for a file that is missing comes late enough for those who remove one to make another.
+#[test]
+fn nothing_stands_in_for_what_is_made_anew_at_once() {
+    let Some(project) = Project::where_it_works() else { return };
+    let path = project.write(".mcp.json", "outside\n");
+    let running = project.run().start("echo started", "true");
+    for _ in 0..200 {
+        let begun = std::time::Instant::now();
+        std::fs::remove_file(&path).expect("own file");
+        let made = std::fs::File::create_new(&path);
+        assert!(made.is_ok() || begun.elapsed() > std::time::Duration::from_millis(80), "{made:?}");
+        if made.is_err() {
+            // The machine had other things to do.
+            break;
+        }
+    }
+    assert_eq!(running.end_saying().0, Some(0));
 }
 
 /// A drive that is plugged in would be writable, and what is mounted above something hidden would show it.

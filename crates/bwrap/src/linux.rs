@@ -6,6 +6,7 @@
 //! [`Guard`] (what happens to files outside meanwhile), [`Program`] (planted programs), [`entry`] (the command's first moment), [`Warden`] (the end of Palisade itself).
 //! All `unsafe` code of the crate is in `sys`.
 
+mod around;
 mod attach;
 mod bridge;
 mod channels;

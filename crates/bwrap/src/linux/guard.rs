@@ -9,25 +9,24 @@
 //! next [look](Guard::lost). What was lost is mounted anew, or the sandbox is [ended](Guard::end).
 //!
 //! What the attacker controls: he may wait for the same moment, and be quicker. In the moment between he can read or
-//! write the new file. Nobody can know afterwards whether he did, but not that he goes on: a file that somebody still
-//! has [open for writing](Guard::is_open_for_writing) when it is mounted again is not given back to its walls. He may
+//! write the new file. Nobody can know afterwards whether he did, but that he does not go on: whatever he has got
+//! [hold of](Guard::find_held) by then, beneath the new mount, ends the sandbox. He may
 //! put links and other files in the way: what is mounted is opened without following links, and is looked at again
 //! afterwards. Where he uses up the machine's processes or descriptors, to keep anything from being mounted, the sandbox
 //! is ended, which takes none.
 //!
 //! What this does not do: it makes nothing where nothing stands any more. What is to stand there is the caller's choice.
 
+use super::around::{Around, Leads};
 use super::attach::{Attachments, Place, attach};
 use super::channels::wait_readable;
 use super::error::{LaunchError, failed};
-use super::sys;
 use super::verify::visible;
 use crate::mounts::{Mount, Mounts, prefixes};
 use palisade_policy::AbsPath;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use rustix::process::Signal;
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -87,28 +86,34 @@ impl Guard {
     /// # Errors
     /// Where the mount table cannot be read.
     pub fn lost(&self) -> io::Result<Vec<AbsPath>> {
-        let mut text = Vec::new();
-        let mut table = &self.table;
-        table.rewind()?;
-        table.read_to_end(&mut text)?;
-        let mounted = visible(&text);
+        let mounted = visible(&self.mounted()?);
         let masks: HashSet<&[u8]> =
             self.steps.iter().filter(|step| is_mask(step)).map(|step| step.path().as_bytes()).collect();
+        let unmakeable = LazyCell::new(|| self.unmakeable());
         let is_lost = |step: &&Mount| {
             let (above, is_writable) = nearest(&mounted, step.path());
             let is_open = if is_mask(step) { !masks.contains(above) } else { is_writable };
             let is_there = above == step.path().as_bytes();
-            !is_there && is_open && (stands(step.path()) || self.may_not_be_made(step.path()))
+            !is_there && is_open && (stands(step.path()) || unmakeable.contains(step.path().as_bytes()))
         };
         let lost: BTreeSet<_> = self.steps.iter().filter(is_lost).map(|step| step.path().clone()).collect();
         Ok(lost.into_iter().collect())
     }
 
-    /// Whether the command may not make what is missing: it, or something in it, may not be written. What may not be read
+    /// What the command may not make where it is missing: it, or something in it, may not be written. What may not be read
     /// only holds what the command has put there, then.
-    fn may_not_be_made(&self, path: &AbsPath) -> bool {
+    fn unmakeable(&self) -> HashSet<&[u8]> {
         let keeps = |step: &&Mount| !is_mask(step) && !matches!(step, Mount::Pin(_));
-        self.steps.iter().filter(keeps).any(|step| path.covers(step.path()))
+        self.steps.iter().filter(keeps).flat_map(|step| prefixes(step.path())).collect()
+    }
+
+    /// The mount table as it is now.
+    fn mounted(&self) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        let mut table = &self.table;
+        table.rewind()?;
+        table.read_to_end(&mut text)?;
+        Ok(text)
     }
 
     /// Mounts again at `paths`, at each of which something stands, and makes sure that nobody can write there on.
@@ -139,17 +144,15 @@ impl Guard {
         wait_readable(self.init.as_fd(), Instant::now()).unwrap_or(false)
     }
 
-    /// Whether some process has the file at `path` open for writing, or nobody can tell. What is no file, is missing, or
-    /// belongs to somebody else, no command can write.
-    pub fn is_open_for_writing(path: &AbsPath) -> bool {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = rustix::fs::open(path.as_path(), flags, Mode::empty());
-        match file {
-            Ok(file) => sys::is_open_for_writing(file.as_fd()),
-            Err(error) => {
-                !matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS | Errno::NXIO)
-            }
-        }
+    /// One of `paths`, at each of which something is mounted again, that the command has got hold of before.
+    ///
+    /// # Errors
+    /// Where nobody can tell.
+    pub fn find_held<'p>(&self, paths: &'p BTreeSet<AbsPath>) -> io::Result<Option<&'p AbsPath>> {
+        let is_pin = |step: &Mount| matches!(step, Mount::Pin(_) | Mount::PinLink(_));
+        let pins: HashSet<_> = self.steps.iter().filter(|step| is_pin(step)).map(Mount::path).collect();
+        let leads = |path| if pins.contains(path) { Leads::Directories } else { Leads::Anything };
+        Around::new(paths.iter().map(|path| (path, leads(path))), &self.mounted()?).find(self.pid)
     }
 
     /// Ends the sandbox with everything in it.
@@ -190,27 +193,4 @@ fn is_mask(step: &Mount) -> bool {
 fn nearest<'p>(mounted: &BTreeMap<Vec<u8>, bool>, at: &'p AbsPath) -> (&'p [u8], bool) {
     let found = prefixes(at).find_map(|above| Some((above, *mounted.get(above)?)));
     found.unwrap_or((b"/", true))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs::OpenOptions;
-
-    #[test]
-    fn a_file_is_open_for_writing_as_long_as_anybody_writes_it() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let at = directory.path().join("file");
-        let path = AbsPath::try_from(at.as_path()).expect("absolute");
-        assert!(!Guard::is_open_for_writing(&path), "nothing is there");
-        let writer = File::create(&at).expect("own directory");
-        let reader = File::open(&at).expect("own file");
-        assert!(Guard::is_open_for_writing(&path));
-        drop(writer);
-        assert!(!Guard::is_open_for_writing(&path));
-        // The lease is given back: the next to write does not wait.
-        OpenOptions::new().append(true).open(&at).expect("own file");
-        drop(reader);
-        assert!(!Guard::is_open_for_writing(&AbsPath::root()), "no regular file");
-    }
 }

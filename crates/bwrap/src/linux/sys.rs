@@ -441,27 +441,6 @@ pub(super) fn receive_listeners(from: BorrowedFd<'_>, count: usize) -> io::Resul
     Ok((0..count).map(|index| if report.bound >> index & 1 == 1 { sockets.next() } else { None }).collect())
 }
 
-/// Whether some process has the file open for writing, or that cannot be found out. `false` where it cannot be asked: the
-/// file is another user's, or no regular one.
-pub(super) fn is_open_for_writing(file: BorrowedFd<'_>) -> bool {
-    /// Which signal tells of a broken lease. The same on every architecture that there is a sandbox on.
-    const F_SETSIG: c_int = 10;
-    let file = file.as_raw_fd();
-    // The kernel gives nobody a lease to read what somebody else writes. Who comes to write in the moment that it is
-    // held waits that long, and what would tell us of him is a signal that is ignored.
-    // SAFETY: numbers are passed, no pointers.
-    let lease = |what: c_int| match unsafe { libc::fcntl(file, libc::F_SETLEASE, what) } {
-        0 => Ok(()),
-        _ => Err(Errno::last()),
-    };
-    // SAFETY: as above.
-    unsafe { libc::fcntl(file, F_SETSIG, libc::SIGURG) };
-    match lease(libc::F_RDLCK) {
-        Ok(()) => lease(libc::F_UNLCK).is_err(),
-        Err(error) => !matches!(error, Errno::EACCES | Errno::EINVAL),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -66,6 +66,14 @@ pub(super) fn visible(table: &[u8]) -> BTreeMap<Vec<u8>, bool> {
     seen(&table.split(|&byte| byte == b'\n').filter_map(Mounted::read).collect::<Vec<_>>())
 }
 
+/// The numbers of the mounts of a `mountinfo` that are at or below a path that `is_sought`.
+pub(super) fn mounts_below(table: &[u8], is_sought: impl Fn(&[u8]) -> bool) -> HashSet<u64> {
+    let mounts = table.split(|&byte| byte == b'\n').filter_map(Mounted::read);
+    let is_below =
+        |mount: &Mounted| AbsPath::new(mount.at.clone()).is_ok_and(|at| prefixes(&at).any(&is_sought));
+    mounts.filter(is_below).map(|mount| mount.id).collect()
+}
+
 /// Where process `pid` has something mounted.
 pub(super) fn mount_points(pid: u32) -> io::Result<BTreeSet<AbsPath>> {
     Ok(mounts_of(pid)?.into_keys().filter_map(|at| AbsPath::new(at).ok()).collect())

@@ -5,7 +5,7 @@ use super::libc::{self, c_int};
 use nix::sys::signal::SigSet;
 use nix::unistd::Pid;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, mknodat, openat2};
-use rustix::io::{Errno, Result};
+use rustix::io::{Errno, Result, fcntl_dupfd_cloexec};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
     fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
@@ -277,7 +277,11 @@ impl Step {
     /// What is to be mounted, and on what. With `NOFOLLOW` it may be a link, otherwise none.
     fn ends(&self, source: &Source, bases: &[OwnedFd], last: OFlags) -> Result<(OwnedFd, OwnedFd)> {
         match source {
-            Source::Itself => Ok((open_last(&self.at, last)?, open_last(&self.at, last)?)),
+            Source::Itself => {
+                let target = open_last(&self.at, last)?;
+                // A second look at the path might find something else there.
+                Ok((fcntl_dupfd_cloexec(&target, 0)?, target))
+            }
             Source::Visible(base, below) => {
                 let (source, target) = (open_below(bases, *base, below, last)?, open_last(&self.at, last)?);
                 let (from, to) = (fstat(&source)?, fstat(&target)?);
