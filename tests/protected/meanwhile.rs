@@ -48,6 +48,21 @@ fn what_is_replaced_is_shut_again() {
     shut(hidden, "cat secret > /dev/null 2>&1", |project| rename(project, "new", "secret"));
 }
 
+/// What is opened in a tree that else is hidden is the host's.
+#[test]
+fn what_is_replaced_where_nearly_all_is_hidden_is_shut_again() {
+    let Some(project) = Project::where_it_works() else { return };
+    let root = project.root().display().to_string();
+    let opened = ["/usr", "/bin", "/lib", "/lib64", &root];
+    let opened = opened.into_iter().flat_map(|path| ["--allow-read", path]);
+    let options: Vec<&str> = ["--deny-read", "/", "--deny-write", "conf", "--deny-read", "secret"]
+        .into_iter()
+        .chain(opened)
+        .collect();
+    shut(&options, "echo evil 2> /dev/null >> conf", |project| rename(project, "new", "conf"));
+    shut(&options, "cat secret > /dev/null 2>&1", |project| rename(project, "new", "secret"));
+}
+
 /// As when a branch is left that has them.
 #[test]
 fn what_is_removed_is_not_made() {

@@ -126,15 +126,14 @@ impl Mounts {
     }
 
     /// The steps that keep a command from something, on what lies on the host itself: what somebody does there can undo
-    /// them.
+    /// them. (Where they lie in a tree that is made anew, nobody can.)
     #[cfg(target_os = "linux")]
     pub(crate) fn into_detachable(self) -> Vec<Mount> {
         let keeps = |step: &Mount| {
             let opens = matches!(step, Mount::Writable(_) | Mount::Passage(_) | Mount::Seal(_));
             !opens && !is_own(step.path())
         };
-        // In a tree that is made anew nothing is the host's but what is mounted.
-        if self.hides_root() { Vec::new() } else { self.steps.into_iter().filter(keeps).collect() }
+        self.steps.into_iter().filter(keeps).collect()
     }
 
     /// The steps, in the order in which they must be carried out, after the host's tree was bound.
