@@ -265,7 +265,10 @@ impl Post {
         match self.guard.find_held(shut) {
             Ok(None) => None,
             Ok(Some(path)) => Some(Open(path.to_string(), "the command had got hold of it".to_owned())),
-            Err(error) => Some(Open("something".to_owned(), error.to_string())),
+            Err(error) => {
+                let path = shut.first().map_or_else(|| "something".to_owned(), AbsPath::to_string);
+                Some(Open(path, format!("not every process of the command's can be looked at: {error}")))
+            }
         }
     }
 }

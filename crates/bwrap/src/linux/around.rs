@@ -7,8 +7,8 @@
 //!
 //! What the attacker controls: the processes that are looked at, one after the other. A descriptor that is on its way
 //! between two of them counts as one that leads anywhere; who hands it on all the time may be missed by one look, and so
-//! there should be more than one. A program that this user may not read does not let itself be looked at, but nor does
-//! the attacker know one that would keep a descriptor for him and give it back.
+//! there should be more than one. A process may forbid that it is looked at (`PR_SET_DUMPABLE`), which is an error then,
+//! unless this user is root.
 //!
 //! What this does not do: look at processes outside. Who has something open there had it without a sandbox.
 
@@ -138,10 +138,10 @@ fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     paths.filter_map(Result::transpose).collect()
 }
 
-/// `None` where the process has gone. What is left of it then tells nobody but root anything.
+/// `None` where the process has gone.
 fn unless_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) if error.raw_os_error() == Some(nix::libc::ESRCH) => Ok(None),
         result => result.map(Some),
     }
