@@ -29,6 +29,7 @@ const VARIABLES: &[(&str, &str, &[&str])] = &[
     ("FPATH", "/usr/share/zsh/functions:f1:f2", &["f1/f", "f2/f", "f2.zwc"]),
     ("fish_function_path", "ff", &["ff/f.fish"]),
     ("fish_complete_path", "fc", &["fc/f.fish"]),
+    ("RIPGREP_CONFIG_PATH", "rg", &["rg"]),
     ("GIT_CONFIG_GLOBAL", "gg", &["gg"]),
     ("GIT_CONFIG_SYSTEM", "gs", &["gs"]),
     ("GIT_TEMPLATE_DIR", "gt", &["gt/hooks/h", "gt/config"]),

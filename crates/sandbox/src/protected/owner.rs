@@ -84,6 +84,11 @@ const VARIABLES: &[Variable] = &[
     list("FPATH", Place::Directory, "functions that zsh, ksh and mksh load by their names"),
     list("fish_function_path", Place::Directory, "functions that fish loads by their names"),
     list("fish_complete_path", Place::Directory, "completions, run by interactive fish"),
+    one(
+        "RIPGREP_CONFIG_PATH",
+        Place::File,
+        "options of a search tool, among them a program to run on each file",
+    ),
     one("GIT_CONFIG_GLOBAL", Place::File, "git's configuration of the user"),
     one("GIT_CONFIG_SYSTEM", Place::File, "git's configuration of the machine"),
     one(
