@@ -209,6 +209,35 @@ fn a_root_that_none_can_be_confined_to_is_refused() {
     assert_refused(&project, &palisade(&project).options(["--root", &long]).line(MARK), 125, &["dddd"]);
 }
 
+/// What a command left there, perhaps. Whoever has the rule is told which, and an allow of it opens nothing.
+#[test]
+fn a_rule_about_links_in_a_circle_is_named() {
+    let Some(project) = Project::where_it_works() else { return };
+    symlink("loop", project.root().join("loop")).expect("own directory");
+    let long = "d".repeat(300);
+    for (list, text, said) in [
+        ("denyRead", "loop", "in a circle"),
+        ("denyRead", "loop/x", "in a circle"),
+        ("denyRead", "lo*", "in a circle"),
+        ("denyWrite", "loop", "in a circle"),
+        ("denyRead", &long, "cannot be looked at"),
+        ("denyWrite", &long, "cannot be looked at"),
+    ] {
+        let rules = json!({ "sandbox": { "filesystem": { list: [text] } } });
+        let file = project.write(".claude/settings.json", rules.to_string());
+        let run = palisade(&project).line(MARK);
+        let rule = format!("{list} {text:?} in {}:1 cannot be enforced", file.display());
+        assert_refused(&project, &run, 125, &[&rule, said]);
+        assert_eq!(run.json["error"]["code"], "SANDBOX_UNENFORCEABLE", "{run:#?}");
+    }
+    for list in ["allowRead", "allowWrite"] {
+        let rules = json!({ "sandbox": { "filesystem": { list: ["loop"] } } });
+        project.write(".claude/settings.json", rules.to_string());
+        let run = palisade(&project).line("echo ran").ok();
+        assert!(run.stdout == "ran\n" && run.stderr.contains("is left out: symbolic links"), "{run:#?}");
+    }
+}
+
 /// From `/` there is no root to be had, unless one is named.
 #[test]
 fn the_top_directory_is_no_root_but_may_be_where_a_command_starts() {

@@ -6,7 +6,7 @@ use crate::probe::Cause;
 use crate::scratch::ScratchError;
 use crate::shortage::Shortage;
 use palisade_bwrap::linux::LaunchError;
-use palisade_policy::AbsPath;
+use palisade_policy::{AbsPath, Origin};
 use std::io;
 
 /// Why a command could not be run. Nothing of it ran, and nothing of it is left.
@@ -117,6 +117,21 @@ impl Error {
             }
             Error::Shortage { .. } => "SANDBOX_SHORTAGE",
         }
+    }
+
+    /// The same error, but one about a path that `rule` names says so: whoever has the rule can do something about it.
+    pub(crate) fn of_rule(self, rule: &Origin) -> Self {
+        let (path, error) = match self {
+            Error::Path { path, error } if Shortage::of(&error).is_none() => (path, error),
+            other => return other,
+        };
+        let is_loop = error.raw_os_error() == Some(nix::errno::Errno::ELOOP as i32);
+        let reason = if is_loop {
+            format!("symbolic links lead in a circle at {path}; remove one of them")
+        } else {
+            format!("{path} cannot be looked at: {error}")
+        };
+        Error::Unenforceable { rule: rule.to_string(), reason }
     }
 
     /// The same error, but one that a limit is the reason of names the limit.

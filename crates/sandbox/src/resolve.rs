@@ -196,7 +196,7 @@ impl Resolver {
         }
         for (rule, paths) in rules.iter().zip(self.named_by(rules)?) {
             for path in paths {
-                let real = Real::of(&path)?;
+                let real = Real::of(&path).map_err(|error| error.of_rule(&rule.origin))?;
                 if real.path != path {
                     self.led_to.push((path, rule.origin.clone()));
                 }
@@ -288,7 +288,7 @@ impl Resolver {
         for rule in &policy.files.deny_write {
             refuse_step_out_of_link(rule)?;
             let path = self.written(rule, Effect::Deny)?;
-            let real = Real::of(&path)?;
+            let real = Real::of(&path).map_err(|error| error.of_rule(&rule.origin))?;
             if real.path != path {
                 self.hold(&Way::of(&path), &rule.origin, files);
             }
@@ -395,9 +395,10 @@ fn refuse_process(rule: &FileRule, real: &AbsPath) -> Result<(), Error> {
 /// Refuses a deny whose `..` steps out of a link: the text names another file than the kernel reaches by it, and which
 /// of the two was meant is not known.
 fn refuse_step_out_of_link(rule: &FileRule) -> Result<(), Error> {
+    let real = |path: &AbsPath| real_path(path).map_err(|error| error.of_rule(&rule.origin));
     for directory in rule.pattern.stepped_out_of() {
-        let above = directory.parent().as_ref().map(real_path).transpose()?;
-        if real_path(directory)?.parent() != above {
+        let above = directory.parent().as_ref().map(real).transpose()?;
+        if real(directory)?.parent() != above {
             let reason = format!(
                 "its .. steps out of {directory}, which leads elsewhere, so that the kernel reaches another file by \
                  that text; write it without .."

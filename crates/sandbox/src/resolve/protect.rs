@@ -119,8 +119,8 @@ impl Resolver {
     }
 
     pub(super) fn protect(&mut self, one: &Protected, files: &mut FileSets) -> Result<(), Error> {
-        let real = Real::of(&one.path)?;
         let origin = Origin::builtin("protected", &one.path.to_string());
+        let real = Real::of(&one.path).map_err(|error| error.of_rule(&origin))?;
         if real.path != one.path {
             self.hold(&Way::of(&one.path), &origin, files);
         }
@@ -199,7 +199,7 @@ impl Resolver {
     /// stay: the command could put a directory or a link there.
     pub(super) fn keep_missing(&mut self, files: &mut FileSets) -> Result<(), Error> {
         for (path, origin) in std::mem::take(&mut self.stepped_out_of) {
-            let real = Real::of(&path)?;
+            let real = Real::of(&path).map_err(|error| error.of_rule(&origin))?;
             if real.node == Some(Node::Directory) && !real.is_closed {
                 self.stepped_out_of.insert(real.path, origin);
             } else if let Some(path) = self.denied_at(real, StandIn::Socket, files) {

@@ -41,7 +41,14 @@ impl Resolver {
         policy: &Policy,
         denied: &Denied,
     ) -> Result<Option<AbsPath>, Error> {
-        let real = Real::of(path)?;
+        let real = match Real::of(path).map_err(|error| error.of_rule(&rule.origin)) {
+            // Nothing is reached by it.
+            Err(Error::Unenforceable { rule, reason }) => {
+                self.warnings.push(Kind::Closed, format!("{rule} is left out: {reason}"));
+                return Ok(None);
+            }
+            real => real?,
+        };
         if real.is_closed {
             self.warnings.push(
                 Kind::Closed,
