@@ -429,6 +429,30 @@ fn a_policy_under_which_nothing_runs_does_not_pass_the_check() {
     }
 }
 
+/// What keeps those commands only that start where the file is checked is none of its faults, but told.
+#[test]
+fn a_policy_that_hides_where_the_check_is_made_is_told_of() {
+    let Some(project) = Project::where_it_works() else { return };
+    let hides_root = json!({ "sandbox": { "filesystem": { "denyRead": ["."] } } });
+    for (settings, is_hidden) in [(hides_root, true), (json!({}), false)] {
+        project.write("draft.json", settings.to_string());
+        for (directory, is_told) in [(project.root(), is_hidden), ("/".into(), false)] {
+            let mut check = palisade(&project);
+            check
+                .current_dir(directory)
+                .args(["settings", "check", "--json", "--layer", "project", "--root"]);
+            let checked = output(check.arg(project.root()).arg(project.root().join("draft.json")));
+            let said: Value =
+                serde_json::from_slice(&checked.stdout).unwrap_or_else(|_| panic!("{checked:?}"));
+            let warning = "a command that starts here is refused while this stands: the working directory";
+            assert_eq!(said["files"][0]["warnings"].to_string().contains(warning), is_told, "{said:#}");
+            assert!(checked.status.success(), "{said:#}");
+        }
+        let run = output(palisade(&project).args(["run", "--settings", "draft.json", "--", "true"]));
+        assert_eq!(run.status.success(), !is_hidden, "{run:?}");
+    }
+}
+
 #[test]
 fn the_schema_is_json_and_knows_the_keys() {
     let project = Project::new();

@@ -124,10 +124,14 @@ impl Checked {
         let layer = layer.map(Layer::from).or_else(|| places.layer(&path)).unwrap_or(Layer::Flag);
         let Findings { errors, warnings, policy } = check_file(&path, layer, places);
         let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         if errors.is_empty() {
-            errors.extend(refusal(policy, scene)?);
+            match refusal(policy, scene)? {
+                Some(Refusal::Everywhere(error)) => errors.push(error),
+                Some(Refusal::Here(warning)) => warnings.push(warning),
+                None => {}
+            }
         }
-        let warnings = warnings.iter().map(ToString::to_string).collect();
         Ok(Checked { path, layer, errors, warnings })
     }
 
@@ -156,12 +160,30 @@ impl Checked {
     }
 }
 
-/// Why no command could start under `policy` here, whatever the command. What else keeps one from starting is not the
-/// file's fault.
-fn refusal(policy: Policy, scene: &Scene) -> Result<Option<String>, Failure> {
-    let (sandbox, request) = asked_about(policy, scene.root.clone(), scene.working_directory.clone())?;
-    let refused = sandbox.resolve(&request).err().filter(|error| error.code() == "SANDBOX_UNENFORCEABLE");
-    Ok(refused.map(|error| format!("every command is refused while this stands: {error}")))
+/// Why a policy keeps commands from starting.
+enum Refusal {
+    /// Each, wherever it starts.
+    Everywhere(String),
+    /// Those that start in this directory.
+    Here(String),
+}
+
+/// Why no command could start under `policy`, whatever the command. What keeps one from starting without it, too, is not
+/// the file's fault.
+fn refusal(policy: Policy, scene: &Scene) -> Result<Option<Refusal>, Failure> {
+    let refused = |policy: Policy| -> Result<_, Failure> {
+        let (sandbox, request) = asked_about(policy, scene.root.clone(), scene.working_directory.clone())?;
+        Ok(sandbox.resolve(&request).err())
+    };
+    let Some(error) = refused(policy)? else { return Ok(None) };
+    let while_this_stands = |what: &str| format!("{what} is refused while this stands: {error}");
+    Ok(match error.code() {
+        "SANDBOX_UNENFORCEABLE" => Some(Refusal::Everywhere(while_this_stands("every command"))),
+        "SANDBOX_DIRECTORY" if refused(Policy::default())?.is_none() => {
+            Some(Refusal::Here(while_this_stands("a command that starts here")))
+        }
+        _ => None,
+    })
 }
 
 fn counted(count: usize, what: &str) -> String {
