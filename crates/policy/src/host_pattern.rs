@@ -66,6 +66,9 @@ pub enum HostPatternError {
     /// `https://example.com`. Holds what to write instead.
     #[error("has a scheme; write the host alone, such as \"{0}\"")]
     Scheme(String),
+    /// `WebFetch(domain:example.com)`. Holds what to write instead.
+    #[error("is written as in a permission rule; write the host alone, such as \"{0}\"")]
+    Rule(String),
     /// `example.com/path`.
     #[error("has a path; a rule covers a whole host, so write the host alone")]
     Path,
@@ -97,10 +100,13 @@ pub enum HostPatternError {
 impl HostPattern {
     /// Compiles the pattern `text`, for a list of allows.
     pub fn parse(text: &str) -> Result<Self, HostPatternError> {
+        let shown = |host: &str| Self::parse(host).map_or("example.com".into(), |host| host.to_string());
         if let Some((_, rest)) = text.split_once("://") {
             let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-            let shown = Self::parse(host).map_or_else(|_| "example.com".into(), |host| host.to_string());
-            return Err(HostPatternError::Scheme(shown));
+            return Err(HostPatternError::Scheme(shown(host)));
+        }
+        if let Some(host) = in_rule(text) {
+            return Err(HostPatternError::Rule(shown(host)));
         }
         if let Some((start, length)) = text.split_once('/') {
             let is_range =
@@ -243,6 +249,14 @@ impl Hosts {
     }
 }
 
+/// The host of a text that is written as in a permission rule. A host may be called `domain`, and have a port.
+fn in_rule(text: &str) -> Option<&str> {
+    let is_port = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
+    let alone = || text.strip_prefix("domain:").filter(|rest| !is_port(rest));
+    let rest = text.strip_prefix("WebFetch(domain:").or_else(alone)?;
+    rest.trim_end_matches(')').rsplit("domain:").next()
+}
+
 /// The readings of an IPv6 address that lacks its brackets.
 fn bare_ipv6(text: &str) -> Vec<HostPattern> {
     let address = |text: &str| text.parse::<Ipv6Addr>().ok();
@@ -315,7 +329,8 @@ mod tests {
     /// The longest texts that are read at all have no further readings either.
     #[test]
     fn an_empty_text_and_an_endless_one_are_refused() {
-        for text in [String::new(), "1:".repeat(100_000), "0".repeat(100_000), "0.".repeat(100_000)] {
+        let endless = ["1:", "0", "0.", "domain:", "://"].map(|text| text.repeat(100_000));
+        for text in endless.into_iter().chain([String::new()]) {
             assert!(HostPattern::parse(&text).is_err());
             assert!(HostPattern::parse_deny(&text).is_err());
         }
