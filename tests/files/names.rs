@@ -30,7 +30,7 @@ const UNUSUAL: &[&[u8]] = &[
 ];
 
 /// Names that are patterns as well. `denyWrite` refuses those, unless every wildcard is escaped.
-const BRACKETS: &[&[u8]] = &[b"[WIP] project", b"app[id]", b"what?", b"all*"];
+const BRACKETS: &[&[u8]] = &[b"[WIP] project", b"app[id]", b"file[1]", b"what?", b"all*"];
 
 fn name(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
@@ -107,11 +107,11 @@ fn a_missing_path_of_any_name_cannot_be_made() {
     }
 }
 
-/// A text with wildcards names the one file that is called just that, too.
+/// A text with wildcards names what is called just that, too, be it the last name or one on the way.
 #[test]
 fn names_with_brackets_are_names() {
     let Some(project) = Project::where_it_works() else { return };
-    for bytes in BRACKETS {
+    for (bytes, file) in BRACKETS.iter().flat_map(|bytes| [(bytes, "f"), (bytes, "[!x]")]) {
         make(project.root(), bytes);
         make(project.outside(), bytes);
         let text = String::from_utf8_lossy(bytes);
@@ -119,7 +119,7 @@ fn names_with_brackets_are_names() {
             text.chars().map(|c| if "*?[]".contains(c) { format!("\\{c}") } else { c.into() }).collect();
         let rules = json!({
             "allowWrite": [format!("{}/{text}", project.outside().display())],
-            "denyRead": [format!("./{text}/f")],
+            "denyRead": [format!("./{text}/{file}")],
             "denyWrite": [format!("./{escaped}")],
         });
         let line =
@@ -127,9 +127,9 @@ fn names_with_brackets_are_names() {
         let sandbox = json!({ "filesystem": rules });
         let run =
             project.run().env("OUT", project.outside()).env("NAME", name(bytes)).sandbox(sandbox).line(line);
-        assert_eq!((run.status, run.stdout.as_str()), (0, "orig\n"), "{text}: {run:#?}");
-        assert!(run.stderr.contains("Permission denied"), "{text}: {run:#?}");
-        assert!(run.stderr.contains("Read-only file system"), "{text}: {run:#?}");
+        assert_eq!((run.status, run.stdout.as_str()), (0, "orig\n"), "{text}/{file}: {run:#?}");
+        assert!(run.stderr.contains("Permission denied"), "{text}/{file}: {run:#?}");
+        assert!(run.stderr.contains("Read-only file system"), "{text}/{file}: {run:#?}");
         assert!(!project.root().join(name(bytes)).join("new").exists(), "{text}");
     }
 }

@@ -10,222 +10,19 @@
 //! a NUL byte, which no path can hold, is put before each character beyond ASCII, in the path and in the
 //! pattern alike. A wildcard for one character can then take such a character as a whole or not at all.
 
+mod component;
+
 use crate::{AbsPath, PathPatternError};
+pub(crate) use component::Component;
+use component::literal_run;
 use globset::{Candidate, GlobBuilder, GlobMatcher};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
-use std::iter::Peekable;
-use std::str::Chars;
 use std::sync::OnceLock;
 
 /// The most wildcards that one pattern may have, where each character beyond ASCII in a set counts as one.
 /// Patterns come with repositories, and the time that matching takes grows with this number.
 pub(crate) const MOST_WILDCARDS: usize = 100;
-
-/// The characters that a backslash may stand before, all that mean something somewhere in a pattern.
-const ESCAPABLE: &str = r"*?[]{}\!^-";
-/// For `globset`: one character of one byte, but no `/`, which lies between `.` and `0`.
-const ASCII: &str = "[\u{1}-.0-\u{7f}]";
-/// For `globset`: one character of several bytes, or one byte that is no character.
-const BEYOND_ASCII: &str =
-    "\0[!\0-\u{7f}]{,[!\0-\u{7f}],[!\0-\u{7f}][!\0-\u{7f}],[!\0-\u{7f}][!\0-\u{7f}][!\0-\u{7f}]}";
-
-/// One component of a pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Component {
-    /// `**`: any number of components.
-    AnyDepth,
-    /// One name.
-    Name(Vec<Part>),
-}
-
-/// A part of a component's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// A character that stands for itself.
-    Literal(char),
-    /// `?`.
-    One,
-    /// `*`.
-    Run,
-    /// `[…]`: one of these.
-    OneOf(BTreeSet<char>),
-    /// `[!…]`: one character other than these, which are all ASCII.
-    NoneOf(BTreeSet<char>),
-}
-
-impl Component {
-    /// Reads one component of a text with wildcards.
-    pub(crate) fn read(text: &str) -> Result<Self, PathPatternError> {
-        if text == "**" {
-            return Ok(Component::AnyDepth);
-        }
-        let mut parts = Vec::new();
-        let mut rest = text.chars().peekable();
-        while let Some(c) = rest.next() {
-            let part = match c {
-                '*' => Part::Run,
-                '?' => Part::One,
-                '[' => read_set(&mut rest)?,
-                '\\' => Part::Literal(read_escaped(&mut rest)?),
-                c => Part::Literal(c),
-            };
-            if part == Part::Run && parts.last() == Some(&Part::Run) {
-                return refuse("** has to stand alone between slashes; write **/*.env for \"at any depth\"");
-            }
-            parts.push(part);
-        }
-        let component = Component::Name(parts);
-        match component.as_name().as_deref() {
-            Some(".") => refuse("\".\" spelled with wildcards; leave it out"),
-            Some("..") => {
-                refuse("\"..\" together with wildcards; write the path that is meant without \"..\"")
-            }
-            _ => Ok(component),
-        }
-    }
-
-    /// The one name that the component matches, where it has no wildcards.
-    pub(crate) fn as_name(&self) -> Option<String> {
-        let Component::Name(parts) = self else { return None };
-        parts.iter().map(Part::as_literal).collect()
-    }
-
-    fn parts(&self) -> &[Part] {
-        match self {
-            Component::AnyDepth => &[],
-            Component::Name(parts) => parts,
-        }
-    }
-
-    fn wildcards(&self) -> usize {
-        match self {
-            Component::AnyDepth => 1,
-            Component::Name(parts) => parts.iter().map(Part::wildcards).sum(),
-        }
-    }
-
-    fn spell(&self, out: &mut String) {
-        match self {
-            Component::AnyDepth => out.push_str("**"),
-            Component::Name(parts) => parts.iter().for_each(|part| part.spell(out)),
-        }
-    }
-}
-
-impl Part {
-    fn as_literal(&self) -> Option<char> {
-        if let Part::Literal(c) = self { Some(*c) } else { None }
-    }
-
-    /// How many of [`MOST_WILDCARDS`] this is, by what it costs to match.
-    fn wildcards(&self) -> usize {
-        match self {
-            Part::Literal(_) => 0,
-            Part::One | Part::Run | Part::NoneOf(_) => 1,
-            Part::OneOf(members) => members.iter().filter(|c| !c.is_ascii()).count().max(1),
-        }
-    }
-
-    fn spell(&self, out: &mut String) {
-        match self {
-            Part::Literal(c) => spell_literal(*c, out),
-            Part::Run => out.push('*'),
-            Part::One => out.push_str(&format!("{{{ASCII},{BEYOND_ASCII}}}")),
-            Part::OneOf(members) => spell_one_of(members, out),
-            Part::NoneOf(members) => {
-                out.push('{');
-                // In braces of their own, which compile to one set of bytes; matching is much slower
-                // otherwise.
-                spell_one_of(&ascii_but(members), out);
-                out.push_str(&format!(",{BEYOND_ASCII}}}"));
-            }
-        }
-    }
-}
-
-/// The characters that stand before the first wildcard.
-fn literal_run<'a>(parts: impl Iterator<Item = &'a Part>) -> String {
-    parts.map_while(Part::as_literal).collect()
-}
-
-fn spell_literal(c: char, out: &mut String) {
-    out.push(if c.is_ascii() { '\\' } else { '\0' });
-    out.push(c);
-}
-
-fn spell_one_of(members: &BTreeSet<char>, out: &mut String) {
-    for (index, member) in members.iter().enumerate() {
-        out.push(if index == 0 { '{' } else { ',' });
-        spell_literal(*member, out);
-    }
-    out.push('}');
-}
-
-fn ascii_but(members: &BTreeSet<char>) -> BTreeSet<char> {
-    ('\u{1}'..='\u{7f}').filter(|c| *c != '/' && !members.contains(c)).collect()
-}
-
-/// Reads what stands behind a `[`, its `]` included.
-fn read_set(rest: &mut Peekable<Chars<'_>>) -> Result<Part, PathPatternError> {
-    let is_negated = rest.next_if(|c| matches!(c, '!' | '^')).is_some();
-    let mut members = BTreeSet::new();
-    let mut is_first = true;
-    while let Some(low) = read_member(rest, is_first)? {
-        is_first = false;
-        match read_end_of_range(rest)? {
-            None => _ = members.insert(low),
-            Some(high) if low > high => return refuse("a range of characters that runs backwards"),
-            Some(high) if !high.is_ascii() => {
-                return refuse("a range beyond ASCII; list the characters one by one");
-            }
-            Some(high) => members.extend((low..=high).filter(|c| *c != '/')),
-        }
-    }
-    match members.first() {
-        _ if is_negated && !members.iter().all(char::is_ascii) => {
-            refuse("a character beyond ASCII among those that a set leaves out")
-        }
-        Some(only) if !is_negated && members.len() == 1 => Ok(Part::Literal(*only)),
-        _ if is_negated => Ok(Part::NoneOf(members)),
-        _ => Ok(Part::OneOf(members)),
-    }
-}
-
-/// One character of a set, `None` at the set's end.
-fn read_member(rest: &mut Peekable<Chars<'_>>, is_first: bool) -> Result<Option<char>, PathPatternError> {
-    match rest.next() {
-        None => refuse("[ without ]; write \\[ for a bracket itself"),
-        Some(']') if !is_first => Ok(None),
-        Some('\\') => read_escaped(rest).map(Some),
-        Some('[') if matches!(rest.peek(), Some(':' | '.' | '=')) => {
-            refuse("a named class such as [:alpha:]; list the characters instead")
-        }
-        Some(c) => Ok(Some(c)),
-    }
-}
-
-/// The other end, where a `-` makes a range of what was read; a `-` before the `]` stands for itself.
-fn read_end_of_range(rest: &mut Peekable<Chars<'_>>) -> Result<Option<char>, PathPatternError> {
-    let mut ahead = rest.clone();
-    if ahead.next() != Some('-') || matches!(ahead.next(), None | Some(']')) {
-        return Ok(None);
-    }
-    rest.next();
-    read_member(rest, true)
-}
-
-fn read_escaped(rest: &mut Peekable<Chars<'_>>) -> Result<char, PathPatternError> {
-    match rest.next_if(|c| ESCAPABLE.contains(*c)) {
-        Some(c) => Ok(c),
-        None => refuse("a backslash before a character that needs none; write \\\\ for a backslash itself"),
-    }
-}
-
-fn refuse<T>(why: &str) -> Result<T, PathPatternError> {
-    Err(PathPatternError::Wildcard(why.into()))
-}
 
 /// What one of the names of every match below the fixed directory starts or ends with, the longest such text; it may
 /// be empty.
@@ -388,6 +185,7 @@ fn mark_characters(path: &[u8]) -> Cow<'_, [u8]> {
 
 #[cfg(test)]
 mod tests {
+    use super::component::Part;
     use super::*;
     use crate::{Anchor, PathPattern};
     use proptest::prelude::*;
@@ -433,6 +231,10 @@ mod tests {
             }
             ([Component::Name(parts), rest @ ..], [name, names @ ..]) => {
                 name_matches(parts, &characters(name)) && path_matches(rest, names)
+            }
+            ([Component::NameOrText(parts, text), rest @ ..], [name, names @ ..]) => {
+                let is_name = text.as_bytes() == *name || name_matches(parts, &characters(name));
+                is_name && path_matches(rest, names)
             }
             _ => false,
         }

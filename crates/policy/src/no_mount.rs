@@ -15,10 +15,14 @@ pub fn why_no_mount(text: &str) -> String {
         ),
         None => format!(
             "has a wildcard, and {ONE_PATH} (a trailing /** is fine), since files that do not exist yet could match; \
-             name the directory or the files"
+             name the directory or the files{}",
+            if text.contains('[') { BRACKET } else { "" }
         ),
     }
 }
+
+/// For names that only look like wildcards.
+const BRACKET: &str = ", with \\[ and \\] for brackets of their names";
 
 /// The tool, the path and the name in it, of a rule about one name at any depth.
 fn of_any_depth(text: &str) -> Option<(&str, &str, &str)> {
@@ -50,6 +54,7 @@ mod tests {
             ("Edit(s*/**)", "has a wildcard", None),
             ("**/x", "has a wildcard", None),
             ("*.(lock)", "has a wildcard", None),
+            ("app/[id]", r"or the files, with \[ and \] for brackets", None),
         ] {
             let said = why_no_mount(text);
             assert!(said.contains(means), "{text}: {said}");

@@ -17,10 +17,10 @@
 //!
 //! - A pattern covers what it names *and everything below*.
 //! - A text with none of `*`, `?` and `[` is a path letter by letter; a backslash in it is a backslash.
-//! - A text whose every `*`, `?` and `[` is escaped (`a\*b`, `a[*]b`) names that one path.
-//! - Any other text also has its **literal reading**: a file whose name is just that text is covered too, so
-//!   `app/[id]` covers a directory of that name. For an allow this widens by one file that the text names
-//!   letter by letter.
+//! - A text whose every `*`, `?` and `[` has a backslash in front (`a\*b`) names that one path.
+//! - In any other text a name that is just what is written is covered too: `*` and `?` match themselves, and a component
+//!   with a set also matches its own text, so `app/[id]/*.key` covers what is in a directory `[id]`, and `file[1]` a file of
+//!   that name. For an allow this widens by what the text names letter by letter.
 //! - A character is a Unicode code point, or a byte that is part of none. Case counts, and so does how an
 //!   accented letter is composed: `é` and `e` with an accent are different names, as they are to the kernel.
 //! - Braces are ordinary characters.
@@ -397,7 +397,7 @@ mod tests {
         };
         assert_eq!(parse("/p", "x/**"), parse("/", "/p/x/"));
         assert_eq!(parse("/p", "x*"), parse("/", "p/x*"));
-        assert_eq!(parse("/", "/a[*]b"), PathPattern::literal(AbsPath::new("/a*b").expect("absolute")));
+        assert_eq!(parse("/", r"/a\*b"), PathPattern::literal(AbsPath::new("/a*b").expect("absolute")));
         assert_ne!(parse("/q*", "x*"), parse("/", "/q*/x*"), "one base is a name, the other a wildcard");
         assert_ne!(parse("/", "x*"), PathPattern::literal(AbsPath::new("/x*").expect("absolute")));
     }
@@ -407,7 +407,8 @@ mod tests {
         for (text, root) in [
             ("a/b/*.env", "/p/a/b"),
             (r"a\*/*.env", "/p/a*"),
-            ("a/[*]/*", "/p/a/*"),
+            ("a/[*]/*", "/p/a"),
+            (r"a/\[x\]/*", "/p/a/[x]"),
             ("**/.env", "/p"),
             ("~/*", "/home/u"),
             ("/*/x", "/"),

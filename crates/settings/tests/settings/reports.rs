@@ -250,24 +250,35 @@ fn a_pattern_at_any_depth_starts_somewhere() {
     "#);
 }
 
-/// Directories that a program supplies are names, whatever they are spelled with; a pattern can escape.
+/// Directories that a program supplies are names, whatever they are spelled with; a pattern can escape, and one that is
+/// written without that covers what is called so all the same.
 #[test]
 fn brackets_in_the_name_of_the_root() {
     let mut fixture = with(&[(
         "/app[1]/.claude/settings.json",
-        r#"{"sandbox": {"filesystem": {"denyRead": ["secret", "*.pem", "/x\\[1\\]/*"]}}}"#,
+        r#"{"sandbox": {"filesystem": {"denyRead": ["secret", "*.pem", "/x\\[1\\]/*", "/y[1]/z", "/y[1]/*.c"]}}}"#,
     )]);
     fixture.places.root = fixture.abs("/app[1]");
     assert_snapshot!(fixture.print(), @r#"
     deny read /app[1]/secret  <- project: sandbox.filesystem.denyRead "secret" in /app[1]/.claude/settings.json:1
     deny read /app[1]/*.pem (wildcards)  <- project: sandbox.filesystem.denyRead "*.pem" in /app[1]/.claude/settings.json:1
     deny read /x\\[1\\]/* (wildcards)  <- project: sandbox.filesystem.denyRead "/x\\[1\\]/*" in /app[1]/.claude/settings.json:1
+    deny read /y[1]/z (wildcards)  <- project: sandbox.filesystem.denyRead "/y[1]/z" in /app[1]/.claude/settings.json:1
+    deny read /y[1]/*.c (wildcards)  <- project: sandbox.filesystem.denyRead "/y[1]/*.c" in /app[1]/.claude/settings.json:1
     "#);
     let policy = fixture.load().expect("valid").policy;
-    for (path, denied) in
-        [("/app[1]/secret", true), ("/app[1]/a.pem", true), ("/app1/secret", false), ("/app1/a.pem", false)]
-    {
-        let effect = policy.files.judge(palisade_policy::Access::Read, &fixture.abs(path)).effect;
+    let absolute = |path: &str| AbsPath::new(path).expect("absolute");
+    for (path, denied) in [
+        (fixture.abs("/app[1]/secret"), true),
+        (fixture.abs("/app[1]/a.pem"), true),
+        (fixture.abs("/app1/secret"), false),
+        (fixture.abs("/app1/a.pem"), false),
+        (absolute("/y[1]/z"), true),
+        (absolute("/y[1]/a.c"), true),
+        (absolute("/y1/z"), true),
+        (absolute("/y[2]/z"), false),
+    ] {
+        let effect = policy.files.judge(palisade_policy::Access::Read, &path).effect;
         assert_eq!(effect == palisade_policy::Effect::Deny, denied, "{path}");
     }
 }
