@@ -14,7 +14,6 @@ mod component;
 
 use crate::{AbsPath, PathPatternError};
 pub(crate) use component::Component;
-use component::literal_run;
 use globset::{Candidate, GlobBuilder, GlobMatcher};
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -35,9 +34,8 @@ pub(crate) enum Clue {
 impl Clue {
     fn of(components: &[Component]) -> Self {
         let clues = components.iter().flat_map(|component| {
-            let parts = component.parts();
-            let end: String = literal_run(parts.iter().rev()).chars().rev().collect();
-            [Clue::Start(literal_run(parts.iter()).into_bytes().into()), Clue::End(end.into_bytes().into())]
+            let (start, end) = (component.start(), component.end());
+            [Clue::Start(start.into_bytes().into()), Clue::End(end.into_bytes().into())]
         });
         clues.max_by_key(Clue::length).unwrap_or(Clue::End(Box::default()))
     }

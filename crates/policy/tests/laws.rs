@@ -43,7 +43,7 @@ fn path_text() -> impl Strategy<Value = String> {
 }
 
 fn asked_path() -> impl Strategy<Value = AbsPath> {
-    let names = select(vec!["a", "ab", "b", "bb", "aé", "éb", "é", "*", "**", "[ab]", "aab"]);
+    let names = select(vec!["a", "ab", "b", "bb", "aé", "éb", "é", "*", "**", "[ab]", "aab", "[a]b"]);
     proptest::collection::vec(names, 0..6)
         .prop_map(|names| AbsPath::new(format!("/{}", names.join("/"))).expect("absolute"))
 }

@@ -77,11 +77,25 @@ impl Component {
         if let Component::Name(parts) = self { as_name(parts) } else { None }
     }
 
-    /// The parts that every name holds in this order; none where that is not known.
-    pub(crate) fn parts(&self) -> &[Part] {
+    /// What every name that it matches starts with; empty where that is not known.
+    pub(crate) fn start(&self) -> String {
         match self {
-            Component::AnyDepth | Component::NameOrText(..) => &[],
-            Component::Name(parts) => parts,
+            Component::AnyDepth => String::new(),
+            Component::Name(parts) => literal_run(parts.iter()),
+            Component::NameOrText(_, text) => {
+                text.split(['*', '?', '[', '\\']).next().unwrap_or_default().into()
+            }
+        }
+    }
+
+    /// What it ends with, likewise.
+    pub(crate) fn end(&self) -> String {
+        match self {
+            Component::Name(parts) => literal_run(parts.iter().rev()).chars().rev().collect(),
+            Component::NameOrText(_, text) if !text.contains('\\') => {
+                text.rsplit(['*', '?', ']']).next().unwrap_or_default().into()
+            }
+            Component::AnyDepth | Component::NameOrText(..) => String::new(),
         }
     }
 
@@ -158,7 +172,7 @@ impl Part {
 }
 
 /// The characters that stand before the first wildcard.
-pub(crate) fn literal_run<'a>(parts: impl Iterator<Item = &'a Part>) -> String {
+fn literal_run<'a>(parts: impl Iterator<Item = &'a Part>) -> String {
     parts.map_while(Part::as_literal).collect()
 }
 
