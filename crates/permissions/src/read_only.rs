@@ -297,10 +297,18 @@ fn is_abbreviated(long: &str, names: &[&str]) -> bool {
 fn is_substitution(word: &Word) -> bool {
     let flags = word.flags;
     let raw = &word.raw;
-    let has_variable = raw
-        .match_indices('$')
-        .any(|(at, _)| !raw[at + 1..].starts_with('(') || raw[at + 1..].starts_with("(("));
+    let is_variable = |text: &str| match text.strip_prefix("((") {
+        Some(sum) => !is_sum(sum),
+        None => !text.starts_with('('),
+    };
+    let has_variable = raw.match_indices('$').any(|(at, _)| is_variable(&raw[at + 1..]));
     flags.dynamic && !flags.tilde && !flags.brace && !has_variable
+}
+
+/// Whether arithmetic, of which this is the inside, is about numbers alone.
+fn is_sum(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || " +-*/%()<>&|^~!=?:,".contains(c);
+    text.split_once("))").is_some_and(|(sum, _)| sum.chars().all(is_part))
 }
 
 #[cfg(test)]

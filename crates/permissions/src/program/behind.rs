@@ -6,6 +6,7 @@ use super::options::{Given, Options, Stop};
 use super::table::{ANY_LONG, Before, Behind, DIGITS, Effect, LONE_DASH, Place, ROWS, Row};
 use super::{Reason, Role, Words, launchers, runners, special, split_string};
 use crate::shell::{Assignment, Word};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -145,17 +146,17 @@ pub(super) fn text_of_code(words: &[Word]) -> String {
 }
 
 /// What a word puts into code that it is part of: its value, or what it is before expansion.
-fn as_code(word: &Word) -> String {
+fn as_code(word: &Word) -> Cow<'_, str> {
     match &word.value {
-        Some(value) => value.to_string(),
+        Some(value) => Cow::Borrowed(value),
         None => without_double_quotes(&word.raw),
     }
 }
 
 /// The text between double quotes, with the backslashes away that those take away.
-fn without_double_quotes(raw: &str) -> String {
+fn without_double_quotes(raw: &str) -> Cow<'_, str> {
     let Some(inner) = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
-        return raw.to_owned();
+        return Cow::Borrowed(raw);
     };
     let mut text = String::new();
     let mut rest = inner.chars().peekable();
@@ -164,7 +165,7 @@ fn without_double_quotes(raw: &str) -> String {
             (c == '\\').then(|| rest.next_if(|next| matches!(next, '"' | '\\' | '`' | '$'))).flatten();
         text.push(escaped.unwrap_or(c));
     }
-    text
+    text.into()
 }
 
 fn behind(row: &Row, words: &Words) -> Found {

@@ -61,7 +61,7 @@ pub(crate) fn options<'a>(words: &'a [Word], letters: &str) -> Result<Options<'a
             break;
         }
         for (at, letter) in bundle.char_indices() {
-            let takes_value = letters.contains(&format!("{letter}:"));
+            let takes_value = letters.split_once(letter).is_some_and(|(_, behind)| behind.starts_with(':'));
             let rest = &bundle[at + letter.len_utf8()..];
             let value = match (takes_value, rest) {
                 (false, _) => Text::Nothing,

@@ -172,19 +172,12 @@ fn leaving(marks: &[&str], words: &[Word], at: usize) -> Vec<Inner> {
 
 /// What stands behind each mark in a text, up to the next one.
 fn behind_marks<'t>(marks: &[&str], text: &'t str) -> impl Iterator<Item = &'t str> {
-    let mut rest = text;
-    let mut parts = Vec::new();
-    let first = |text: &str| {
-        let found = marks.iter().filter_map(|mark| Some((text.find(mark)?, mark.len())));
-        found.min().map(|(at, length)| (at, at + length))
-    };
-    let mut next = first(rest);
-    while let Some((_, behind)) = next {
-        rest = &rest[behind..];
-        next = first(rest);
-        parts.push(rest[..next.map_or(rest.len(), |(at, _)| at)].trim());
-    }
-    parts.into_iter()
+    let of =
+        |mark: &&str| text.match_indices(*mark).map(|(at, mark)| (at, at + mark.len())).collect::<Vec<_>>();
+    let mut found: Vec<(usize, usize)> = marks.iter().flat_map(of).collect();
+    found.sort_unstable();
+    let ends: Vec<usize> = found.iter().skip(1).map(|(at, _)| *at).chain([text.len()]).collect();
+    found.into_iter().zip(ends).map(|((_, start), end)| text[start..end.max(start)].trim())
 }
 
 fn in_a_word(text: &str) -> Inner {

@@ -182,7 +182,7 @@ fn names_input(path: &str) -> bool {
 /// The first words of `eval` or `trap`, joined as code for the shell itself.
 fn code_of_own(words: &Words, most: usize) -> Found {
     let start = 1 + usize::from(words.get(1).and_then(value) == Some("--"));
-    let code: Vec<Word> = words.iter().skip(start).take(most).cloned().collect();
+    let code = words.part(start..start.saturating_add(most));
     match code.first().and_then(value) {
         _ if code.is_empty() => Found::nothing(),
         Some("-" | "" | "-l" | "-p") if most == 1 => Found::nothing(),

@@ -133,10 +133,10 @@ impl<'a> Walk<'a> {
     fn command(&mut self, command: &Command, context: Context) {
         if context.is_rough && starts_with_option(&command.words) {
             // What stands in front of an option was taken for a keyword, and has options.
-            return self.guess(&command.words.clone().into(), &context);
+            return self.guess(&command.words.as_slice().into(), &context);
         }
         let assignments = command.assignments.clone();
-        self.level(Level { words: command.words.clone().into(), assignments, context });
+        self.level(Level { words: command.words.as_slice().into(), assignments, context });
     }
 
     fn level(&mut self, level: Level) {

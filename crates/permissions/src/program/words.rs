@@ -37,6 +37,13 @@ impl Deref for Words {
     }
 }
 
+/// Copies them once, where a `Vec` in between would be a second time: there may be very many.
+impl From<&[Word]> for Words {
+    fn from(words: &[Word]) -> Self {
+        Words { range: 0..words.len(), all: words.into() }
+    }
+}
+
 impl From<Vec<Word>> for Words {
     fn from(words: Vec<Word>) -> Self {
         Words { range: 0..words.len(), all: words.into() }
