@@ -1,9 +1,11 @@
 //! Which settings files there are, in which order, and where the relative paths of each start. Whether a file exists,
-//! and what it says, is for other modules; only the administrator's directories are looked into, and this process's variables and user where that is asked for.
+//! and what it says, is for other modules; only the administrator's directories are looked into, and the way to a home
+//! directory, and this process's variables and user where that is asked for.
 
 use crate::owner::Owners;
 use crate::passed_over::{is_like_drop_in, is_like_main};
 use crate::section::{Purpose, Source};
+use crate::way::Way;
 use crate::{Error, file};
 use palisade_permissions::RuleAnchor;
 use palisade_policy::{AbsPath, Layer};
@@ -147,14 +149,17 @@ impl Places {
 
     /// Every file of the project and the user that may be there, highest first.
     ///
-    /// A project may be the home directory itself: a file that is the user's is then no file of the project.
+    /// A project may be the home directory itself: a file that is the user's is then no file of the project. So it is too
+    /// where a link leads to the home directory (`/home` to `/var/home`), but not where the file itself is one: then two
+    /// people may mean two things.
     pub(crate) fn files(&self) -> Vec<(Layer, AbsPath)> {
         let user: Vec<_> = self.user_directories().iter().map(|directory| below(directory, SHARED)).collect();
+        let really: Vec<_> = user.iter().map(at_real_home).collect();
         let in_root = |layer: Layer, name: &'static str| {
             DIRECTORIES.map(|directory| (layer, below(&below(&self.root, directory), name)))
         };
         let project = in_root(Layer::Local, LOCAL).into_iter().chain(in_root(Layer::Project, SHARED));
-        let mut files: Vec<_> = project.filter(|(_, path)| !user.contains(path)).collect();
+        let mut files: Vec<_> = project.filter(|(_, path)| !really.contains(path)).collect();
         files.extend(user.into_iter().map(|path| (Layer::User, path)));
         files
     }
@@ -162,7 +167,9 @@ impl Places {
     /// The layer that the file at `path` belongs to by its place; `None` for a file that is read only when it is named.
     pub fn layer(&self, path: &AbsPath) -> Option<Layer> {
         let is_managed = self.managed.directories.iter().any(|directory| directory.covers(path));
-        let of_others = || self.files().into_iter().find(|(_, file)| file == path).map(|(layer, _)| layer);
+        let really = at_real_home(path);
+        let is_it = |file: &AbsPath| file == path || at_real_home(file) == really;
+        let of_others = || self.files().into_iter().find(|(_, file)| is_it(file)).map(|(layer, _)| layer);
         if is_managed { Some(Layer::Managed) } else { of_others() }
     }
 
@@ -221,6 +228,16 @@ impl Places {
             })
             .collect()
     }
+}
+
+/// A settings file by the real place of the directory that holds its own one.
+fn at_real_home(file: &AbsPath) -> AbsPath {
+    let really = || {
+        let directory = file.parent()?;
+        let home = Way::of(&directory.parent()?).ok()?.end;
+        home.join(directory.file_name()?).ok()?.join(file.file_name()?).ok()
+    };
+    really().unwrap_or_else(|| file.clone())
 }
 
 /// A variable that names a directory; unset and empty are the same.

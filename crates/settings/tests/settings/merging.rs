@@ -398,6 +398,18 @@ fn a_project_that_is_the_home_directory() {
     deny read /home/y  <- local: sandbox.filesystem.denyRead "y" in /home/.claude/settings.local.json:1
     deny read /home/.claude/x  <- user: sandbox.filesystem.denyRead "x" in /home/.claude/settings.json:1
     "#);
+
+    // `$HOME` may lead there through a link, and a file may be named either way.
+    std::os::unix::fs::symlink("home", fixture.path("/link")).expect("own directory");
+    fixture.places.home = Some(fixture.abs("/link"));
+    assert_snapshot!(fixture.print(), @r#"
+    strict = true  <- user: sandbox.network.strictAllowlist "true" in /link/.claude/settings.json:1
+    deny read /home/y  <- local: sandbox.filesystem.denyRead "y" in /home/.claude/settings.local.json:1
+    deny read /link/.claude/x  <- user: sandbox.filesystem.denyRead "x" in /link/.claude/settings.json:1
+    "#);
+    for path in ["/link/.claude/settings.json", "/home/.claude/settings.json"] {
+        assert_eq!(fixture.places.layer(&fixture.abs(path)), Some(palisade_policy::Layer::User), "{path}");
+    }
 }
 
 /// `filesystem.disabled` and `network.strictAllowlist` count from the user and the command line, never from a
