@@ -43,6 +43,10 @@ pub(crate) enum Purpose {
     Check,
 }
 
+/// Keys of a credential that say how to mask it, which changes nothing where it is hidden.
+const OF_MASKS: &[&str] =
+    &["extract", "onExtractNoMatch", "decode", "maskClaims", "maskDuplicates", "injectHosts"];
+
 /// One object, or the lack of one.
 pub(crate) struct Section<'a> {
     source: &'a Source,
@@ -424,6 +428,7 @@ impl<'a> Section<'a> {
         if let Some(mode) = find("mode") {
             self.check_mode(&format!("{key}.mode"), mode);
         }
+        self.warn_of_others(key, of, fields);
         let key = format!("{key}.{of}");
         match find(of) {
             Some(Node { value: Value::Text(text), at }) => return Some(Entry { text, at: *at }),
@@ -436,6 +441,16 @@ impl<'a> Section<'a> {
             }),
         }
         None
+    }
+
+    /// Warns of keys of a credential that none has: it hides one thing, and what else it names stays as it is.
+    fn warn_of_others(&mut self, key: &str, of: &'static str, fields: &[Field]) {
+        let is_known = |name: &str| name == of || name == "mode" || OF_MASKS.contains(&name);
+        for field in fields.iter().filter(|field| !is_known(&field.key)) {
+            let kind = WarningKind::Unknown { nearest: None, denies: true };
+            let (place, key) = (self.source.place(field.at), format!("{key}.{}", shown_key(&field.key)));
+            self.findings.warnings.push(Warning { place, key: key.into(), kind });
+        }
     }
 
     fn check_mode(&mut self, key: &str, mode: &Node) {

@@ -126,13 +126,14 @@ fn entries_whose_loss_only_tightens() {
 fn masked_credentials_are_denied() {
     assert_snapshot!(project(r#"{"sandbox": {"credentials": {
       "files": [{"path": "~/.netrc", "mode": "mask", "extract": "x", "injectHosts": ["a.test"]}],
-      "envVars": [{"name": "TOKEN", "mode": "mask"}, {"name": "OTHER", "mode": "deny"}]
+      "envVars": [{"name": "TOKEN", "mode": "mask"}, {"name": "OTHER", "mode": "deny", "path": "/k"}]
     }}}"#), @r#"
     deny read /home/.netrc  <- project: sandbox.credentials.files "~/.netrc" in /project/.claude/settings.json:2
     hide variable TOKEN  <- project: sandbox.credentials.envVars "TOKEN" in /project/.claude/settings.json:3
     hide variable OTHER  <- project: sandbox.credentials.envVars "OTHER" in /project/.claude/settings.json:3
     warning: /project/.claude/settings.json:2:46: sandbox.credentials.files[0].mode: "mask" is taken for "deny": masking would need to look inside TLS
     warning: /project/.claude/settings.json:3:45: sandbox.credentials.envVars[0].mode: "mask" is taken for "deny": masking would need to look inside TLS
+    warning: /project/.claude/settings.json:3:88: sandbox.credentials.envVars[1].path: is not a key, so it DENIES NOTHING
     "#);
 }
 
