@@ -122,6 +122,9 @@ pub enum RuleError {
     /// `WebFetch(https://example.com)`.
     #[error("names no domain; write \"WebFetch(domain:example.com)\"")]
     NoDomain,
+    /// `WebFetch(domain:010.0.0.5)` in a deny or an ask. Holds what it may mean.
+    #[error("could mean \"{0}\" or \"{1}\"; write a rule for each that is meant")]
+    SeveralHosts(Box<HostPattern>, Box<HostPattern>),
     /// `WebSearch(x)`, `mcp__server__tool(x)`; in an allow, a pattern of any tool that is not known.
     #[error("has a pattern that calls of this tool cannot be compared with; write the tool alone")]
     UnknownPattern,
@@ -195,7 +198,7 @@ impl Pattern {
             "Write" | "MultiEdit" | "NotebookEdit" if list == List::Allow => return instead("Edit"),
             "Grep" | "Glob" | "LS" | "NotebookRead" if list == List::Allow => return instead("Read"),
             "Write" | "MultiEdit" | "NotebookEdit" | "Grep" | "Glob" | "LS" | "NotebookRead" => {}
-            "WebFetch" => return domain(text).map(Some),
+            "WebFetch" => return domain(text, list).map(Some),
             "Agent" | "Skill" => return Ok(Some(Pattern::Text(text.into()))),
             "WebSearch" => return Err(RuleError::UnknownPattern),
             _ if list == List::Allow || tool.starts_with("mcp__") => return Err(RuleError::UnknownPattern),
@@ -244,11 +247,15 @@ fn command(text: &str) -> Result<Option<Pattern>, RuleError> {
     })
 }
 
-/// `domain:example.com`; a dot at the end makes no difference to a name.
-fn domain(text: &str) -> Result<Pattern, RuleError> {
+/// `domain:example.com`; a dot at the end makes no difference to a name. An allow covers what programs would read.
+fn domain(text: &str, list: List) -> Result<Pattern, RuleError> {
     let host = text.strip_prefix("domain:").ok_or(RuleError::NoDomain)?.trim();
     let host = host.strip_suffix('.').filter(|host| !host.is_empty()).unwrap_or(host);
-    Ok(Pattern::Domain(HostPattern::parse(host)?))
+    let hosts = HostPattern::parse(host)?;
+    match HostPattern::parse_deny(host)?.iter().find(|other| **other != hosts && list != List::Allow) {
+        Some(other) => Err(RuleError::SeveralHosts(hosts.into(), other.clone().into())),
+        None => Ok(Pattern::Domain(hosts)),
+    }
 }
 
 /// The fields of the tools whose patterns could be taken for one: the first is what the patterns are about.
@@ -436,6 +443,7 @@ mod tests {
     #[test]
     fn refusals() {
         use RuleError::*;
+        let host = |text: &str| Box::new(HostPattern::parse(text).expect("a host"));
         for (text, error) in [
             ("", NoTool),
             ("(x)", NoTool),
@@ -452,6 +460,7 @@ mod tests {
             ("WebFetch(https://x.org)", NoDomain),
             ("WebFetch(domain:https://x.org)", Host(HostPatternError::Scheme("x.org".into()))),
             ("WebFetch(domain:example.*)", Host(HostPatternError::PartialStar)),
+            ("WebFetch(domain:010.0.0.5:80)", SeveralHosts(host("8.0.0.5:80"), host("10.0.0.5:80"))),
             ("WebSearch(x)", UnknownPattern),
             ("mcp__server__tool(x)", UnknownPattern),
             ("Read(!x)", Path(PathRuleError::Negation)),
@@ -459,6 +468,8 @@ mod tests {
             assert_eq!(parse(text, List::Deny), Err(error), "{text:?}");
         }
         assert_eq!(parse("B*(ls)", List::Deny), Err(PatternOfMany));
+        let allowed = parse("WebFetch(domain:010.0.0.5:80)", List::Allow).expect("what programs would read");
+        assert_eq!(allowed.to_string(), "WebFetch(domain:8.0.0.5:80)");
     }
 
     #[test]
