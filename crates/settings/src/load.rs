@@ -193,7 +193,12 @@ fn read_file(path: &AbsPath) -> Result<Vec<u8>, Error> {
     file::read(path)?.ok_or_else(|| Error::Missing { file: path.to_string().into() })
 }
 
-fn utf8(file: &Arc<str>, bytes: Vec<u8>) -> Result<String, Error> {
+/// The text, without the mark that some editors put in front and that none shows as a column.
+fn utf8(file: &Arc<str>, mut bytes: Vec<u8>) -> Result<String, Error> {
+    const MARK: &[u8] = "\u{feff}".as_bytes();
+    if bytes.starts_with(MARK) {
+        bytes.drain(..MARK.len());
+    }
     String::from_utf8(bytes).map_err(|error| {
         let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
         Error::NotUtf8 { place: Place { file: file.clone(), position: Position::behind(&valid) } }

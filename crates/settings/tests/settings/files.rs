@@ -157,6 +157,9 @@ fn a_byte_order_mark_is_blank() {
     let fixture = fixture();
     fixture.write(FILE, "\u{feff}{\"sandbox\": {\"enabled\": true}}");
     assert_snapshot!(fixture.print(), @r#"enabled = true  <- project: sandbox.enabled "true" in /project/.claude/settings.json:1"#);
+    // Nobody counts it as a column.
+    fixture.write(FILE, "\u{feff}{\"sandbox\": 1}");
+    assert_snapshot!(fixture.print(), @"error: /project/.claude/settings.json:1:13: sandbox: expected an object in braces, found the number 1");
 }
 
 #[test]
