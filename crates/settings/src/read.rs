@@ -92,6 +92,9 @@ impl Options {
                 if let Some(kind) = unknown_tool(list, &rule, &mut unknown_tools) {
                     permissions.warn(key, at, kind);
                 }
+                if let (List::Allow, Some(kind)) = (list, rule.rule.domain().and_then(breadth)) {
+                    permissions.warn(key, at, kind);
+                }
                 if let (List::Deny, Some((tool, patterns))) = (list, rule.rule.files()) {
                     let access = if tool == FileTool::Edit { Access::Write } else { Access::Read };
                     let text = &rule.origin.text;

@@ -300,6 +300,14 @@ fn odd_host_patterns() {
     warning: /project/.claude/settings.json:1:82: sandbox.network.allowedDomains: "a*.example.com": has a * that is neither a whole first nor a whole middle label; write it as one, as in "*.example.com"; left out
     warning: /project/.claude/settings.json:1:99: sandbox.network.allowedDomains: *.com opens the network to nearly everybody; what a command can read can leave
     "#);
+    // A rule opens no less.
+    assert_snapshot!(project(r#"{"permissions": {"allow": ["WebFetch(domain:*)"], "deny": ["WebFetch(domain:*:22)"]}}"#), @r#"
+    allow host *  <- project: permissions.allow "WebFetch(domain:*)" in /project/.claude/settings.json:1
+    deny host *:22  <- project: permissions.deny "WebFetch(domain:*:22)" in /project/.claude/settings.json:1
+    deny WebFetch(domain:*:22)  <- project: permissions.deny "WebFetch(domain:*:22)" in /project/.claude/settings.json:1
+    allow WebFetch(domain:*)  <- project: permissions.allow "WebFetch(domain:*)" in /project/.claude/settings.json:1
+    warning: /project/.claude/settings.json:1:28: permissions.allow: * opens the network to nearly everybody; what a command can read can leave
+    "#);
     assert_snapshot!(ODD.map(|entry| format!("{entry}\n  {}", project(&list("deniedDomains", &[entry])))).concat(), @r#"
     *.
       error: /project/.claude/settings.json:1:41: sandbox.network.deniedDomains: "*.": starts or ends with a dot; write "*." in front to cover the names below a host
