@@ -24,7 +24,6 @@ use super::error::{LaunchError, failed};
 use super::verify::visible;
 use crate::mounts::{Mount, Mounts, prefixes};
 use palisade_policy::AbsPath;
-use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -45,8 +44,6 @@ pub struct Guard {
     init: OwnedFd,
     /// Its mount table, which stays its own when the number is another's.
     table: File,
-    /// The same once more: each tells once of a change.
-    since_start: File,
     steps: Vec<Mount>,
     /// Whether anything can be mounted from outside.
     can_attach: bool,
@@ -56,13 +53,10 @@ impl Guard {
     /// Watches over `mounts` in the sandbox of process `pid`; from now on, so that what changes while they are being
     /// looked at for the first time is not missed.
     pub(super) fn over(pid: u32, init: BorrowedFd<'_>, mounts: Mounts, can_attach: bool) -> io::Result<Self> {
-        let open = || File::open(format!("/proc/{pid}/mountinfo"));
-        let (table, since_start) = (open()?, open()?);
         Ok(Guard {
             pid,
             init: init.try_clone_to_owned()?,
-            table,
-            since_start,
+            table: File::open(format!("/proc/{pid}/mountinfo"))?,
             steps: mounts.into_detachable(),
             can_attach,
         })
@@ -71,13 +65,6 @@ impl Guard {
     /// Has something exceptional to be read (`POLLPRI`) when the mount table has changed.
     pub fn changed(&self) -> BorrowedFd<'_> {
         self.table.as_fd()
-    }
-
-    /// Whether anything was mounted or detached since this was asked last, or since the start.
-    pub fn has_changed(&self) -> bool {
-        let mut table = [PollFd::new(&self.since_start, PollFlags::PRI)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        !matches!(rustix::event::poll(&mut table, Some(&now)), Ok(0))
     }
 
     /// Where what was mounted is not mounted any more, and nothing else keeps the command from what that kept it from.
