@@ -98,6 +98,7 @@ struct Resolver {
     wanted: Wanted,
     excerpts: Vec<Excerpt>,
     linked: Linked,
+    directories: real::Directories,
     inside: inside::LookedInto,
     budget: walk::Budget,
 }

@@ -120,7 +120,7 @@ impl Resolver {
 
     pub(super) fn protect(&mut self, one: &Protected, files: &mut FileSets) -> Result<(), Error> {
         let origin = Origin::builtin("protected", &one.path.to_string());
-        let real = Real::of(&one.path).map_err(|error| error.of_rule(&origin))?;
+        let real = self.directories.real(&one.path).map_err(|error| error.of_rule(&origin))?;
         if real.path != one.path {
             self.hold(&Way::of(&one.path), &origin, files);
         }

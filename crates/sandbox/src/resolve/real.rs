@@ -3,6 +3,7 @@
 use super::way::{MOST_LINKS, Way};
 use crate::error::Error;
 use palisade_policy::{AbsPath, Node};
+use std::collections::HashMap;
 use std::io::ErrorKind;
 
 /// Where `path` really leads: every link followed, as far as it exists. What rules are judged by is always such a path.
@@ -39,7 +40,7 @@ impl Real {
         let mut is_closed = false;
         for above in path.ancestors() {
             // Most protected paths are missing, which one look tells, at the last component at least.
-            if above.as_path().symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            if is_missing_at(&above) {
                 missing.push(above.file_name().unwrap_or_default().to_vec());
                 continue;
             }
@@ -86,6 +87,42 @@ impl Real {
         let first_missing = (node == Node::Directory).then_some(first_missing);
         Ok(Real { path: whole, node: None, first_missing, is_closed: false })
     }
+}
+
+/// Directories and where they really lead, each found out once. Of a hundred protected names nearly all are missing, and
+/// lie in a few directories.
+///
+/// For one resolving only. Should a command in another sandbox exchange a directory meanwhile, that is no other moment
+/// than the one right after: what is made or mounted is reached without following links, and where one has come to
+/// be on the way, the command is resolved anew.
+#[derive(Debug, Default)]
+pub(super) struct Directories(HashMap<AbsPath, Real>);
+
+impl Directories {
+    /// As [`Real::of`].
+    pub(super) fn real(&mut self, path: &AbsPath) -> Result<Real, Error> {
+        let missing = is_missing_at(path) && !path.is_too_long();
+        let (Some(above), Some(name), true) = (path.parent(), path.file_name(), missing) else {
+            return Real::of(path);
+        };
+        let directory = match self.0.get(&above) {
+            Some(directory) => directory,
+            None => {
+                let real = Real::of(&above)?;
+                self.0.entry(above).or_insert(real)
+            }
+        };
+        if directory.node != Some(Node::Directory) || directory.is_closed {
+            return Real::of(path);
+        }
+        let invalid = |_| Error::Path { path: path.clone(), error: ErrorKind::InvalidData.into() };
+        let real = directory.path.join(name).map_err(invalid)?;
+        Ok(Real { path: real.clone(), node: None, first_missing: Some(real), is_closed: false })
+    }
+}
+
+fn is_missing_at(path: &AbsPath) -> bool {
+    path.as_path().symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// Whether the path ends before its last component: that is missing, or out of this user's reach.
@@ -174,5 +211,14 @@ mod tests {
         assert_eq!(Real::of(&at("dangling")).expect("may be missing").first_missing, Some(at("gone")));
         assert_eq!(Real::of(&at("beside")).expect("may be missing").path, at("real/new"));
         assert_eq!(Real::of(&at("dangling/x")).expect("may be missing").path, at("gone/x"));
+
+        let mut known = Directories::default();
+        let below =
+            ["real/f", "real/new", "link/new", "link/f", "dangling/x", "loop/x", "real/f/below", "none/x"];
+        for name in ["beside", "none", "none/a/b"].iter().chain(&below).chain(&below) {
+            let (path, said) =
+                (at(name), |real: Result<Real, Error>| real.map_err(|error| error.to_string()));
+            assert_eq!(said(known.real(&path)), said(Real::of(&path)), "{name}");
+        }
     }
 }
