@@ -22,6 +22,8 @@ const MOST_ATTACHED: usize = 50_000;
 pub(crate) struct Plan {
     pub(crate) arguments: Vec<Vec<u8>>,
     pub(crate) attachments: Option<Attachments>,
+    /// Whether bubblewrap itself mounts on what the rules name, so that it must stand before bubblewrap is told.
+    pub(crate) needs_covers_first: bool,
     /// Everything that is mounted, by whomever.
     pub(crate) mounts: Mounts,
     pub(crate) expected: Vec<Expected>,
@@ -87,6 +89,7 @@ impl Plan {
             ),
             error => error.into(),
         })?;
+        let needs_covers_first = attached.is_none() || !mounts.steps().is_empty();
         let Setting { hidden_file, hidden_directory, .. } = setting;
         let attachments = attached.map(|mounts| Attachments {
             mounts,
@@ -96,6 +99,7 @@ impl Plan {
         Ok(Plan {
             arguments,
             attachments,
+            needs_covers_first,
             mounts: all,
             expected,
             substitutes,

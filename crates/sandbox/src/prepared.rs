@@ -79,8 +79,9 @@ impl From<Inside> for Prepared {
 impl Inside {
     fn start(self) -> Result<Process, Error> {
         let Inside { held, watch, given, walls, covers, temporary, sockets, shared, output, warnings } = self;
-        let standing =
-            Standing { running: held.release()?, watch, given, covers, temporary, sockets, shared };
+        let running = held.release()?;
+        shared.begin_sweep();
+        let standing = Standing { running, watch, given, covers, temporary, sockets, shared };
         Process::inside(standing, walls, output, warnings)
     }
 }

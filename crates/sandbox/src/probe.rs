@@ -202,8 +202,7 @@ fn run(
         argv: ["sh", "-c", ":"].map(Into::into).into(),
         stdio: [Stdio::null(), Stdio::null(), stderr],
     })?;
-    let held =
-        started.build(Build { arguments, attachments: None, filter, variables: &[], listen: &LISTEN })?;
+    let held = started.build(Build { arguments, filter, variables: &[], listen: &LISTEN })?;
     let ended = held.release()?.finish();
     ended.map_err(failed("waiting for the probe"))
 }

@@ -1,7 +1,7 @@
 //! The facade: a [`Sandbox`] runs commands, each in its own bubblewrap with its own proxy.
 
 use crate::bridge::Bridging;
-use crate::cover::{CoverError, Covers};
+use crate::cover::{CoverError, Covers, Wanted};
 use crate::error::{Error, system};
 use crate::launcher::Launcher;
 use crate::listen::Listen;
@@ -17,7 +17,7 @@ use crate::profile::{self, Backend};
 use crate::report::Ignored;
 use crate::request::{Request, program_and_argv};
 use crate::resolve::{Places, Resolved, resolve};
-use crate::scratch::{CommandDirectory, Scratch, SocketDirectory, Substitute};
+use crate::scratch::{CommandDirectory, SocketDirectory, Substitute};
 use crate::shared::Shared;
 use crate::streams::{self, Given, Pipes};
 use crate::task::Task;
@@ -32,13 +32,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// How often a command's paths may change while its sandbox is being built before that is given up.
 const MOST_ATTEMPTS: usize = 8;
 
 /// A bubblewrap that comes up.
 type Starting = Receiver<Result<Started, LaunchError>>;
+
+/// What was built, or why not.
+type Built = Result<(Held, Guard, Listen), LaunchError>;
 
 /// What a [`Sandbox`] is made from.
 #[derive(Debug, Default)]
@@ -102,7 +105,8 @@ impl Sandbox {
             let prepared = self.prepare_inside(&request).await;
             let is_worth_another = match &prepared {
                 Err(Error::Launch(LaunchError::Namespaces(_))) => !self.shared.bridge().can_enter(),
-                Err(Error::Launch(LaunchError::Changed(_))) => true,
+                // So is a missing path that comes to exist between the look and the cover.
+                Err(Error::Launch(LaunchError::Changed(_)) | Error::Cover(CoverError::Changed(_))) => true,
                 _ => false,
             };
             if !is_worth_another || attempts >= MOST_ATTEMPTS {
@@ -133,17 +137,24 @@ impl Sandbox {
 
         let temporary = self.shared.scratch.command_directory()?;
         let places = Places { root, working_directory, temporary: temporary.path().clone() };
-        let (resolved, covers) = self.resolve_and_cover(&policy, &places)?;
+        let resolved = resolve(&policy, &places, &self.shared.owner)?;
         self.refuse_unfit(&resolved.confinement, shell.as_ref())?;
         streams::refuse_hidden(request.streams, &resolved.confinement)?;
         let given = Given::remember(request.streams, &resolved.confinement);
         let mut plan = Plan::new(&self.shared, &policy, request, &resolved, &temporary, &bridge)?;
         let substitutes = std::mem::take(&mut plan.substitutes);
-        let Resolved { confinement, warnings: left_out, .. } = resolved;
+        let Resolved { confinement, warnings: left_out, wanted, .. } = resolved;
         let expected = (!confinement.files_disabled).then(|| std::mem::take(&mut plan.expected));
-        let (mut held, guard, listen) = match self.build(started, plan, expected).await? {
+        let (tell, told) = channel();
+        let building = self.build(started, plan, expected, told)?;
+        let covers = cover(&wanted, !policy.files_disabled, tell)?;
+        let (mut held, guard, listen) = match building.await.map_err(system("building the sandbox"))?? {
             Ok(built) => built,
-            Err(error) => return Err(self.explain(error).await),
+            Err(error) => {
+                // What they left may be why.
+                self.shared.begin_sweep();
+                return Err(self.explain(error).await);
+            }
         };
         let proxy = self.start_proxy(held.take_listeners(), listen)?;
         substitutes.into_iter().try_for_each(Substitute::reveal)?;
@@ -266,38 +277,48 @@ impl Sandbox {
             let bridge = bridge.map(|(socat, sockets, listen)| Bridge { socat, sockets, listen });
             start(Start { bwrap: &bwrap, warden, bridge, entry, program, argv, stdio })
         });
+        let (shared, unix_sockets) = (Arc::clone(&self.shared), policy.network.unix_sockets);
+        self.shared.launcher.later(move || shared.make_ready(unix_sockets));
         Ok((started, sockets))
     }
 
     /// Builds the sandbox, and makes certain that what is mounted is what was resolved, where that is known. Not on the
     /// launching thread, on which the next command's bubblewrap may start meanwhile.
-    async fn build(
+    ///
+    /// What is mounted on covers is mounted once it is `told` that they stand.
+    fn build(
         &self,
         started: Starting,
         plan: Plan,
         expected: Option<Vec<Expected>>,
-    ) -> Result<Result<(Held, Guard, Listen), LaunchError>, Error> {
+        told: Receiver<()>,
+    ) -> Result<Task<Result<Built, Error>>, Error> {
         let filter = self.shared.filter(plan.unix_sockets)?;
         let job = move || {
+            let given_up = |_| system("building the sandbox")(io::Error::other("what it needs was not made"));
+            if plan.needs_covers_first {
+                told.recv().map_err(given_up)?;
+            }
             let started = started.recv().map_err(|_| Launcher::has_ended())?;
             let held = started.and_then(|started| {
-                let held = started.build(Build {
+                started.build(Build {
                     arguments: &plan.arguments,
-                    attachments: plan.attachments.as_ref(),
                     filter: &filter,
                     variables: &plan.variables,
                     listen: &plan.listen.addresses(),
-                })?;
+                })
+            });
+            if !plan.needs_covers_first {
+                told.recv().map_err(given_up)?;
+            }
+            Ok(held.and_then(|held| {
+                plan.attachments.as_ref().map_or(Ok(()), |attachments| held.attach(attachments))?;
                 let guard = held.guard(plan.mounts, plan.attachments.is_some())?;
                 held.verify(expected.as_deref())?;
                 Ok((held, guard, plan.listen))
-            });
-            Ok(held)
+            }))
         };
-        let doing = system("building the sandbox");
-        let built = Task::start(job).map_err(&doing)?.await.map_err(&doing)?;
-        self.shared.sweeping.get_or_init(|| Task::start(sweep));
-        built
+        Task::start(job).map_err(system("building the sandbox"))
     }
 
     /// A launch that failed may be one that can never succeed here: find out, and say what to do, or take the other
@@ -325,19 +346,6 @@ impl Sandbox {
                 self.shared.stop_entering(&error.to_string()).err().unwrap_or(Error::Launch(error))
             }
             _ => Error::Launch(error),
-        }
-    }
-
-    /// A missing path that comes to exist between the look and the cover is looked at again.
-    fn resolve_and_cover(&self, policy: &Policy, places: &Places) -> Result<(Resolved, Covers), Error> {
-        let mut attempts = 0;
-        loop {
-            attempts += 1;
-            let resolved = resolve(policy, places, &self.shared.owner)?;
-            match Covers::hold(&resolved.wanted, !policy.files_disabled) {
-                Err(CoverError::Changed(_)) if attempts < MOST_ATTEMPTS => {}
-                covers => return Ok((resolved, covers?)),
-            }
         }
     }
 
@@ -369,6 +377,13 @@ impl Drop for Sandbox {
     }
 }
 
+/// Has what is wanted stand while bubblewrap comes up, and tells whoever mounts on it. Nobody is told where that fails.
+fn cover(wanted: &Wanted, with_registry: bool, tell: Sender<()>) -> Result<Covers, CoverError> {
+    let covers = Covers::hold(wanted, with_registry)?;
+    let _ = tell.send(());
+    Ok(covers)
+}
+
 /// A command cannot start in a directory that it may not enter. (It may enter a hidden one in which something is to be
 /// seen.)
 fn refuse_hidden(working_directory: &AbsPath, confinement: &Confinement) -> Result<(), Error> {
@@ -384,12 +399,6 @@ fn refuse_hidden(working_directory: &AbsPath, confinement: &Confinement) -> Resu
         path: working_directory.as_path().to_owned(),
         reason: format!("is hidden{by}; start somewhere else"),
     })
-}
-
-/// Removes what killed hosts left behind. It happens while the first command runs, not before it.
-fn sweep() {
-    Scratch::sweep();
-    Covers::sweep();
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What all commands of one sandbox share: the rules in force, and what is found or made once. It launches nothing.
 
 use crate::bridge::{self, Bridging};
+use crate::cover::Covers;
 use crate::error::Error;
 use crate::launcher::Launcher;
 use crate::loading::Loading;
@@ -36,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) launcher: Launcher,
     warden: OnceLock<io::Result<Warden>>,
     /// The removal of what killed hosts left, once it has begun. It may take a while.
-    pub(crate) sweeping: OnceLock<io::Result<Task<()>>>,
+    sweeping: OnceLock<io::Result<Task<()>>>,
 }
 
 /// The seccomp filters that commands may need.
@@ -56,6 +57,8 @@ impl Shared {
     pub(crate) fn create(options: Options) -> Result<Self, Error> {
         refuse_two_users()?;
         let launcher = Launcher::start()?;
+        // The disk takes its time for both.
+        let scratch = launcher.begin(Scratch::create);
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
         let bwrap = probe::find_bubblewrap(&options.policy, &roots).map(Arc::new);
         if let (Err(cause), true) = (&bwrap, options.policy.fail_if_unavailable) {
@@ -65,14 +68,16 @@ impl Shared {
             Err(cause) if options.policy.fail_if_unavailable => return Err(cause.into()),
             bridge => bridge.unwrap_or_else(Bridging::Unavailable),
         };
-        let scratch = Scratch::create().map_err(|error| match Cause::of_scratch(&error) {
+        let owner = Owner::of_process(&options.settings_directories)?;
+        let scratch = scratch.recv().map_err(|_| Launcher::has_ended())?;
+        let scratch = scratch.map_err(|error| match Cause::of_scratch(&error) {
             Some(cause) => Error::Unavailable(cause),
             None => Error::Scratch(error),
         })?;
         Ok(Shared {
             network: watch::Sender::new(Arc::new(IndexedNetwork::new(options.policy.network.clone()))),
             policy: RwLock::new(Arc::new(options.policy)),
-            owner: Owner::of_process(&options.settings_directories)?,
+            owner,
             entry: options.entry,
             bwrap,
             bridge: RwLock::new(bridge),
@@ -108,6 +113,25 @@ impl Shared {
     pub(crate) fn guards(&self) -> io::Result<&ProcGuards> {
         let find = || proc_guards(rustix::process::geteuid().is_root());
         self.guards.get_or_init(find).as_ref().map_err(again)
+    }
+
+    /// Finds out and makes what every command needs, where that was not done before: while bubblewrap comes up and the
+    /// first command's paths are resolved. What fails is told to whoever asks for it.
+    pub(crate) fn make_ready(&self, unix_sockets: bool) {
+        let _ = self.guards();
+        let _ = self.filter(unix_sockets);
+        let _ = self.scratch.hidden_file();
+        let _ = self.scratch.hidden_directory();
+    }
+
+    /// Begins to remove what killed hosts left behind, if that has not begun yet. It happens while the first command runs,
+    /// not before it.
+    pub(crate) fn begin_sweep(&self) {
+        let sweep = || {
+            Scratch::sweep();
+            Covers::sweep();
+        };
+        self.sweeping.get_or_init(|| Task::start(sweep));
     }
 
     pub(crate) fn bubblewrap(&self) -> Result<&Arc<Program>, Error> {
