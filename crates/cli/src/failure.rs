@@ -1,5 +1,6 @@
 //! Failures of Palisade's own, as opposed to the command's: a line on standard error and an exit status.
 
+use palisade::Shortage;
 use palisade_policy::Printable;
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -58,6 +59,10 @@ impl From<palisade::Error> for Failure {
 
 impl From<palisade_settings::Error> for Failure {
     fn from(error: palisade_settings::Error) -> Self {
+        let system = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
+        if let Some(shortage) = system.and_then(Shortage::of) {
+            return Failure::new("SANDBOX_SHORTAGE", format!("{error}; {shortage}"));
+        }
         match error {
             palisade_settings::Error::BadFlag { .. } => Failure::of_call("SETTINGS_INVALID", error),
             error => Failure::new("SETTINGS_INVALID", error),

@@ -46,6 +46,7 @@ pub(crate) fn asked_about(
         roots: vec![root.clone()],
         entry: Some(entry),
         settings_directories: settings_directories(),
+        head_start: None,
     })?;
     let request = Request {
         working_directory: Some(working_directory),

@@ -10,7 +10,8 @@ use crate::terminal::Terminal;
 use crate::warnings;
 use nix::sys::signal::SigSet;
 use palisade::{
-    Command, Entry, Options, Process, Request, Sandbox, Shortage, Signal, Stream, UnsandboxedReason,
+    Command, Entry, HeadStart, Options, Process, Request, Sandbox, Shortage, Signal, Stream,
+    UnsandboxedReason,
 };
 use palisade_policy::{NetworkPolicy, Violation};
 use std::ffi::OsString;
@@ -48,12 +49,14 @@ pub(crate) struct End {
 fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
     let entry = Entry::this_program()
         .map_err(|error| failed("opening the program's own file by /proc, which must be mounted", error))?;
+    // Before the first thread: a signal that comes from here on waits for its receiver.
+    let signals = Signals::block().map_err(|error| failed("blocking signals", error.into()))?;
+    let head_start = HeadStart::begin();
     let InForce { mut loaded, root, working_directory, .. } =
         in_force_to_resolve(&options.rules).map_err(Failure::of_run)?;
     loaded.policy.fail_if_unavailable |= options.require_sandbox;
     let network = loaded.policy.network.clone();
     warnings::tell();
-    let signals = Signals::block().map_err(|error| failed("blocking signals", error.into()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed("starting the runtime", error))?;
     let sandbox = Sandbox::create(Options {
@@ -61,6 +64,7 @@ fn run_to_end(options: &RunOptions) -> Result<End, Failure> {
         roots: vec![root.clone()],
         entry: Some(entry),
         settings_directories: settings_directories(),
+        head_start: Some(head_start?),
     })?;
     let request = Request {
         working_directory: Some(working_directory),

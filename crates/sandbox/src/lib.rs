@@ -26,6 +26,7 @@ mod bridge;
 mod cover;
 mod environment;
 mod error;
+mod head_start;
 mod launcher;
 mod listen;
 mod loading;
@@ -52,6 +53,7 @@ mod task;
 
 pub use cover::CoverError;
 pub use error::Error;
+pub use head_start::HeadStart;
 pub use nix::sys::signal::Signal;
 pub use nix::unistd::Pid;
 pub use outcome::{Captured, Outcome, Report};

@@ -1,8 +1,18 @@
 //! The facade: a [`Sandbox`] runs commands, each in its own bubblewrap with its own proxy.
+//!
+//! # What is done at the same time
+//!
+//! bubblewrap comes up while the command's paths are resolved, since it is told of them only when it waits for them. What
+//! stands in for missing files is made while it mounts its own part, in which none of them is; what is mounted on them
+//! is mounted by us, after they stand, and looked at after that. Where bubblewrap mounts all of it, they stand before it
+//! is told. In between, what the attacker can do from another sandbox is what he could in the moment between the
+//! resolving and the mounting before: a path that has changed by then is refused where it is covered, mounted or
+//! looked at, and the command is resolved anew. It starts when all of that has succeeded, and not before.
 
 use crate::bridge::Bridging;
 use crate::cover::{CoverError, Covers, Wanted};
 use crate::error::{Error, system};
+use crate::head_start::HeadStart;
 use crate::launcher::Launcher;
 use crate::listen::Listen;
 use crate::mount_watch::{MountWatch, Warnings};
@@ -57,6 +67,8 @@ pub struct Options {
     /// Directories of a user's settings besides those in the home directory (`CLAUDE_CONFIG_DIR`): no command may
     /// write them.
     pub settings_directories: Vec<PathBuf>,
+    /// What was begun before the rules were known; without, it is begun now.
+    pub head_start: Option<HeadStart>,
 }
 
 /// Runs commands confined by `Options::policy`. Commands may run at the same time and in different roots.
@@ -68,12 +80,8 @@ impl Sandbox {
     /// Finds what a launch needs. Whether the sandbox works here shows with the first command, or by
     /// [`probe`](crate::probe()).
     pub fn create(options: Options) -> Result<Self, Error> {
-        let shared = Arc::new(Shared::create(options).map_err(Error::or_shortage)?);
-        let also = Arc::clone(&shared);
-        shared.launcher.later(move || {
-            let _ = also.warden();
-        });
-        Ok(Sandbox { shared })
+        let shared = Shared::create(options).map_err(Error::or_shortage)?;
+        Ok(Sandbox { shared: Arc::new(shared) })
     }
 
     /// Puts `policy` in force: for every command that is prepared from now on, and, as far as hosts go, for every

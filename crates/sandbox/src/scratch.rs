@@ -108,6 +108,8 @@ pub(crate) struct Scratch {
     next_command: AtomicU64,
     next_substitute: AtomicU64,
     made: Mutex<Vec<&'static str>>,
+    /// A directory for the next command, where it was made before that is there.
+    ready: Mutex<Option<CommandDirectory>>,
 }
 
 /// What is there until the last command's directory has gone.
@@ -155,6 +157,7 @@ impl Scratch {
                 next_command: AtomicU64::new(0),
                 next_substitute: AtomicU64::new(0),
                 made: Mutex::default(),
+                ready: Mutex::default(),
             });
         }
         Err(ScratchError::Contended(base.path))
@@ -208,8 +211,20 @@ impl Scratch {
         Ok(SocketDirectory { path: self.places.masks.child(&name), name, places: Arc::clone(&self.places) })
     }
 
-    /// Makes a fresh directory for one command.
+    /// Makes the directory for the next command before that is there. Where it fails, it is tried again then.
+    pub(crate) fn make_ready(&self) {
+        if let Ok(directory) = self.new_command_directory() {
+            self.ready.lock().unwrap_or_else(PoisonError::into_inner).replace(directory);
+        }
+    }
+
+    /// A fresh directory for one command.
     pub(crate) fn command_directory(&self) -> Result<CommandDirectory, ScratchError> {
+        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
+        ready.map_or_else(|| self.new_command_directory(), Ok)
+    }
+
+    fn new_command_directory(&self) -> Result<CommandDirectory, ScratchError> {
         let name = self.next_command.fetch_add(1, Ordering::Relaxed).to_string();
         let path = self.places.commands.make_directory(&name)?;
         Ok(CommandDirectory { path, name, places: Arc::clone(&self.places), is_removed: false })

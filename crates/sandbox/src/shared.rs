@@ -3,6 +3,7 @@
 use crate::bridge::{self, Bridging};
 use crate::cover::Covers;
 use crate::error::Error;
+use crate::head_start::HeadStart;
 use crate::launcher::Launcher;
 use crate::loading::Loading;
 use crate::probe::{self, Cause};
@@ -35,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) scratch: Scratch,
     pub(crate) lookup: Arc<Lookup>,
     pub(crate) launcher: Launcher,
-    warden: OnceLock<io::Result<Warden>>,
+    warden: Arc<OnceLock<io::Result<Warden>>>,
     /// The removal of what killed hosts left, once it has begun. It may take a while.
     sweeping: OnceLock<io::Result<Task<()>>>,
 }
@@ -55,10 +56,8 @@ impl Drop for Shared {
 
 impl Shared {
     pub(crate) fn create(options: Options) -> Result<Self, Error> {
-        refuse_two_users()?;
-        let launcher = Launcher::start()?;
-        // The disk takes its time for both.
-        let scratch = launcher.begin(Scratch::create);
+        let begun = options.head_start.map_or_else(HeadStart::begin, Ok)?;
+        let HeadStart { launcher, scratch, warden } = begun;
         let roots = options.roots.iter().map(|root| real_root(root)).collect::<Result<Vec<_>, _>>()?;
         let bwrap = probe::find_bubblewrap(&options.policy, &roots).map(Arc::new);
         if let (Err(cause), true) = (&bwrap, options.policy.fail_if_unavailable) {
@@ -87,7 +86,7 @@ impl Shared {
             scratch,
             lookup: Arc::new(Lookup::system()),
             launcher,
-            warden: OnceLock::new(),
+            warden,
             sweeping: OnceLock::new(),
         })
     }
@@ -233,14 +232,6 @@ impl Shared {
 
 /// Completes "it would let commands replace …, ".
 const FROM: &str = "from which the bubblewrap that confines them is loaded";
-
-fn refuse_two_users() -> Result<(), Error> {
-    let (real, effective) = (rustix::process::getuid(), rustix::process::geteuid());
-    if real == effective {
-        return Ok(());
-    }
-    Err(Error::TwoUsers { real: real.as_raw(), effective: effective.as_raw() })
-}
 
 /// The same error for one more command.
 fn again(error: &io::Error) -> io::Error {
