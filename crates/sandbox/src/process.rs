@@ -68,7 +68,7 @@ enum State {
     Outside(Outside),
     /// The command has ended; what it left is being cleared away.
     Ending {
-        clearing: Task<()>,
+        clearing: Vec<Task<()>>,
         status: Result<u8, Error>,
     },
     /// Nothing is left but connections of the proxy that do not know yet that nobody is there.
@@ -179,10 +179,16 @@ impl Process {
             State::Outside(outside) => State::Closing(outside.finish()),
             other => other,
         };
-        if let State::Ending { clearing, .. } = &mut self.state {
-            let cleared = clearing.await.map_err(system("ending the sandbox"));
+        if let State::Ending { clearing, status } = &mut self.state {
+            while let Some(task) = clearing.last_mut() {
+                let cleared = task.await.map_err(system("ending the sandbox"));
+                clearing.pop();
+                if let Err(error) = cleared {
+                    *status = Err(error);
+                }
+            }
             if let State::Ending { status, .. } = std::mem::replace(&mut self.state, State::Ended) {
-                self.state = State::Closing(cleared.and(status));
+                self.state = State::Closing(status);
             }
         }
         if let Ok(walls) = &mut self.walls {
@@ -225,19 +231,30 @@ impl Process {
 /// Removes what a dead command stood on: at once when it left nothing there, elsewhere when there may be a million
 /// files to remove.
 fn clear_away(standing: Standing) -> State {
-    let Standing { running, watch, given, covers, temporary, sockets, shared } = standing;
+    let Standing { running, watch, given, covers, mut temporary, sockets, shared } = standing;
     let status = running.finish().map_err(system("ending the sandbox")).and_then(status_of);
     drop((watch, given));
     drop(sockets);
     shared.retire();
-    match temporary.remove_if_empty() {
-        None if covers.is_empty() => State::Closing(status),
-        temporary => match Task::start(move || drop((covers, temporary, shared))) {
-            Ok(clearing) => State::Ending { clearing, status },
-            // Without a thread for it, it is done by now.
-            Err(_) => State::Closing(status),
-        },
+    if covers.is_empty() {
+        match temporary.remove_if_empty() {
+            None => return State::Closing(status),
+            Some(rest) => temporary = rest,
+        }
     }
+    let is_last = Arc::strong_count(&shared) == 1;
+    let clear = move || drop((temporary.remove_if_empty(), shared));
+    // With the last command goes all that the sandbox has: that and the covers each wait for the disk, so at the same time.
+    let clearing = if is_last {
+        vec![Task::start(move || drop(covers)), Task::start(clear)]
+    } else {
+        vec![Task::start(move || {
+            drop(covers);
+            clear();
+        })]
+    };
+    // Without a thread for it, it is done by now.
+    State::Ending { clearing: clearing.into_iter().flatten().collect(), status }
 }
 
 /// The exit status of a command that ended without one: bubblewrap failed at its very start, or the command meddled

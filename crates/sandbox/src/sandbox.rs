@@ -319,7 +319,7 @@ impl Sandbox {
             if !plan.needs_covers_first {
                 told.recv().map_err(given_up)?;
             }
-            Ok(held.and_then(|held| {
+            Ok(held.and_then(|mut held| {
                 plan.attachments.as_ref().map_or(Ok(()), |attachments| held.attach(attachments))?;
                 let guard = held.guard(plan.mounts, plan.attachments.is_some())?;
                 held.verify(expected.as_deref())?;

@@ -24,6 +24,7 @@ use super::sys::{self, Change, Progress, Source, Step, What, Work};
 use super::verify::mount_points;
 use crate::mounts::{Mount, Mounts, prefixes};
 use nix::errno::Errno;
+use nix::unistd::Pid;
 use palisade_policy::AbsPath;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CString;
@@ -65,8 +66,20 @@ impl Place {
     }
 }
 
-/// Makes the mounts in a place where everything else is mounted.
-pub(super) fn attach(place: &Place, attachments: &Attachments) -> Result<(), LaunchError> {
+/// A child that has made its mounts and ends. Dropped, it is waited for.
+#[derive(Debug)]
+pub(super) struct Attacher(Pid);
+
+impl Drop for Attacher {
+    fn drop(&mut self) {
+        // Where the host ignores SIGCHLD there is nobody to wait for.
+        let _ = sys::wait_for(self.0);
+    }
+}
+
+/// Makes the mounts in a place where everything else is mounted. The child that does it has done so by then; its end takes
+/// a while longer.
+pub(super) fn attach(place: &Place, attachments: &Attachments) -> Result<Attacher, LaunchError> {
     let work = Work {
         user: place.user.as_fd(),
         mounts: place.mounts.as_fd(),
@@ -75,23 +88,20 @@ pub(super) fn attach(place: &Place, attachments: &Attachments) -> Result<(), Lau
         substitutes: substitutes(&attachments.mounts)?,
         steps: steps(&attachments.mounts, &place.points)?,
     };
-    let progress = run(&work).map_err(failed("making the sandbox's mounts"))?;
-    outcome(progress, &attachments.mounts)
+    let (progress, attacher) = run(&work).map_err(failed("making the sandbox's mounts"))?;
+    outcome(progress, &attachments.mounts).map(|()| attacher)
 }
 
-fn run(work: &Work<'_>) -> io::Result<Progress> {
+fn run(work: &Work<'_>) -> io::Result<(Progress, Attacher)> {
     let (from_child, to_us): (OwnedFd, OwnedFd) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let child = sys::fork_attacher(work, to_us.as_fd())?;
+    let attacher = Attacher(sys::fork_attacher(work, to_us.as_fd())?);
     drop(to_us);
+    // All that it says is said in one piece, after its last mount.
     let mut report = Vec::new();
-    let read = File::from(from_child).read_to_end(&mut report);
-    match sys::wait_for(child) {
-        // The host ignores SIGCHLD: the child has ended, and said all it had to say.
-        Ok(_) | Err(Errno::ECHILD) => {}
-        Err(error) => return Err(error.into()),
-    }
-    read?;
-    sys::read_progress(&report).ok_or_else(|| io::Error::other("the process that mounts ended early"))
+    File::from(from_child).take(size_of::<Progress>() as u64).read_to_end(&mut report)?;
+    let progress = sys::read_progress(&report);
+    let progress = progress.ok_or_else(|| io::Error::other("the process that mounts ended early"))?;
+    Ok((progress, attacher))
 }
 
 fn outcome(progress: Progress, mounts: &Mounts) -> Result<(), LaunchError> {

@@ -123,7 +123,7 @@ impl Guard {
         if self.has_ended() {
             return Err(LaunchError::Namespaces(io::ErrorKind::NotFound.into()));
         }
-        attach(&place, &Attachments { mounts, hidden_file, hidden_directory })
+        attach(&place, &Attachments { mounts, hidden_file, hidden_directory }).map(drop)
     }
 
     /// Whether the sandbox has ended.

@@ -16,7 +16,7 @@
 //! than reading an end of file and starting the command. Nor does a bubblewrap that goes on unasked start it, since
 //! what it waits on cannot be read: the entry is told the command only at the release.
 
-use super::attach::{Attachments, Place, attach};
+use super::attach::{Attacher, Attachments, Place, attach};
 use super::bridge::Bridge;
 use super::channels::{block_pipe, fill, memory_file, nul_ended, send, stream_pair, wait_readable};
 use super::entry::{Entry, described};
@@ -110,6 +110,8 @@ pub struct Held {
     block: i32,
     /// With an entry: where it reads the command, and the command.
     command: Option<(File, Vec<u8>)>,
+    /// The child that has made the mounts, which ends meanwhile.
+    attacher: Option<Attacher>,
 }
 
 /// Starts a bubblewrap, which waits for what it is to build.
@@ -185,7 +187,7 @@ impl Started {
             None => running.listen(build.listen)?,
             Some(bridge) => running.cross(bridge, build.listen)?,
         };
-        Ok(Held { running, listeners, release, block, command })
+        Ok(Held { running, listeners, release, block, command, attacher: None })
     }
 }
 
@@ -203,9 +205,10 @@ impl Held {
 
     /// Waits until bubblewrap has mounted its part, and adds the rest. Blocks for some milliseconds, depending on how much
     /// that is.
-    pub fn attach(&self, attachments: &Attachments) -> Result<(), LaunchError> {
+    pub fn attach(&mut self, attachments: &Attachments) -> Result<(), LaunchError> {
         self.wait_until_built()?;
-        attach(&Place::of(self.running.init_pid)?, attachments)
+        self.attacher = Some(attach(&Place::of(self.running.init_pid)?, attachments)?);
+        Ok(())
     }
 
     /// Watches from now on over `mounts`, which [can](super::can_attach) be made from outside or not.
@@ -260,7 +263,8 @@ impl Held {
     }
 
     /// Lets the command start.
-    pub fn release(self) -> Result<Running, LaunchError> {
+    pub fn release(mut self) -> Result<Running, LaunchError> {
+        drop(self.attacher.take());
         if let Some((file, command)) = &self.command {
             fill(file, command)?;
         }
