@@ -421,7 +421,9 @@ pub(super) fn receive_listeners(from: BorrowedFd<'_>, count: usize) -> io::Resul
     };
     let complete = message.bytes == size_of::<Report>();
     let mut sockets = Vec::new();
-    for control in message.cmsgs()? {
+    // The room for them suffices. What the kernel could not hand over found no free descriptor.
+    let controls = message.cmsgs().map_err(|_| Errno::EMFILE)?;
+    for control in controls {
         if let ControlMessageOwned::ScmRights(fds) = control {
             // SAFETY: the kernel has just installed these descriptors in this process for us alone.
             sockets.extend(fds.into_iter().map(|fd| unsafe { TcpListener::from_raw_fd(fd) }));
