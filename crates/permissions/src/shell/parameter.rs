@@ -1,7 +1,8 @@
 //! `${…}`: a variable, its length, or its text with a piece taken off, replaced or put in its place.
 //!
 //! Refused: what runs code or names another variable (`${x@P}`, `${!x}`), what assigns (`${x:=y}`), subscripts and
-//! offsets that are arithmetic, and operands with quotes or anything nested but a plain `$name`.
+//! offsets that are more than a number or a variable that holds one for certain, and operands with quotes or anything
+//! nested but a plain `$name`.
 
 use super::reader::{Reader, Result, is_name_byte, name_length};
 use super::word::Draft;
@@ -50,8 +51,8 @@ impl Reader<'_> {
             return Err(Reason::OtherShell);
         }
         self.advance(1);
-        if !self.take("@") && !self.take("*") && self.take_while(|byte| byte.is_ascii_digit()).is_empty() {
-            return Err(Reason::Subscript);
+        if !self.take("@") && !self.take("*") {
+            self.number(Reason::Subscript)?;
         }
         self.expect("]", Reason::Subscript)
     }
@@ -76,10 +77,28 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `1` or `0:3`.
+    /// `1`, `0:3`, ` -1`, `$n:1`.
     fn offsets(&mut self) -> Result<()> {
-        let number = |reader: &mut Self| reader.take_while(|byte| byte.is_ascii_digit()).is_empty();
-        if number(self) || (self.take(":") && number(self)) { Err(Reason::Parameter) } else { Ok(()) }
+        self.take(" ");
+        self.number(Reason::Parameter)?;
+        if self.take(":") { self.number(Reason::Parameter) } else { Ok(()) }
+    }
+
+    /// Arithmetic that is one number, or one variable that holds a number.
+    fn number(&mut self, otherwise: Reason) -> Result<()> {
+        self.take("-");
+        if !self.take_while(|byte| byte.is_ascii_digit()).is_empty() {
+            return Ok(());
+        }
+        self.take("$");
+        let name = name_length(self.rest());
+        if name == 0 {
+            return Err(otherwise);
+        }
+        let start = self.at;
+        self.advance(name);
+        let name = self.since(start);
+        self.facts.evaluate(name).map_err(|_| otherwise)
     }
 
     /// Text up to the brace.

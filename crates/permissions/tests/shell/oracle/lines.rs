@@ -125,6 +125,14 @@ const DYNAMIC: &[&str] = &[
     "${x,,}",
     "$-",
     "$!",
+    "${x[i]}",
+    "${x[$i]}",
+    "${x[-1]}",
+    "${x[$i+1]}",
+    "${x: -1}",
+    "${x:$i:2}",
+    "${x:0:-1}",
+    "${x: -$(a)}",
 ];
 const TOKENS: &[&str] = &[
     ";", "&", "&&", "||", "|", "|&", "\n", " ", "\t", "(", ")", "{", "}", "((", "))", "[[", "]]", "$(",
@@ -261,12 +269,41 @@ impl Lines {
             9 => format!("(( {} ))", self.pick(&["1 + 2", "i = 1", "i < 3", "$i + 1", "(1) + (2)", "$(a)"])),
             10 => format!("( ({inner}) )"),
             11 => format!("for ((i=0; i<{}; i++)); do {inner}; done", self.below(9)),
-            _ => format!("[[ {word} =~ {} ]]", self.pick(&["^a+$", "[0-9]+", "a.b", "^(a|b)$", "$x"])),
+            _ => format!("[[ {word} =~ {} ]]", self.expression()),
         };
         if self.chance(4) {
             command.push_str(&self.redirection(depth - 1, bodies));
         }
         command
+    }
+
+    /// A regular expression, or what looks like one.
+    fn expression(&mut self) -> String {
+        let pieces = [
+            "a",
+            "(a)",
+            "(a|b)",
+            "|",
+            "^",
+            "$",
+            "[0-9]",
+            "[[:alpha:]]",
+            "+",
+            "?",
+            "{1,2}",
+            "\\.",
+            "\\(",
+            "(",
+            ")",
+            "[(]",
+            "$x",
+            "$(a)",
+            "((a)|b$)",
+            "&&",
+            " ",
+            "\"a\"",
+        ];
+        (0..=self.below(4)).map(|_| self.pick(&pieces)).collect()
     }
 
     fn simple(&mut self, depth: usize, bodies: &mut String) -> String {
