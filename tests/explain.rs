@@ -64,6 +64,19 @@ fn each_answer_names_the_rule_that_decides_and_what_would_change_it() {
     }
 }
 
+/// A rule may name a file in two ways: by its wildcards, and by its text.
+#[test]
+fn a_rule_that_names_a_file_twice_is_told_of_once() {
+    let Some(project) = Project::where_it_works() else { return };
+    project.write("app[1]/secret", "");
+    let settings = json!({ "sandbox": { "filesystem": { "denyRead": ["app[1]/secret"] } } });
+    project.write(".claude/settings.json", settings.to_string());
+    let (status, answer) = ask(&project, ["read", "app[1]/secret"]);
+    let lists: Vec<_> = answer["also"].as_array().into_iter().flatten().map(|also| &also["list"]).collect();
+    assert_eq!((status, lists), (1, vec![&json!("allowWrite")]), "{answer:#}");
+    assert!(answer["note"].is_null(), "{answer:#}");
+}
+
 #[test]
 fn a_path_is_judged_by_the_way_that_the_kernel_takes() {
     let Some(project) = Project::where_it_works() else { return };

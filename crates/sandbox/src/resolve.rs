@@ -344,7 +344,9 @@ impl Resolver {
     fn named_by(&mut self, rules: &[FileRule]) -> Result<Vec<Vec<AbsPath>>, Error> {
         let mut named = walk::matches(rules, &mut self.budget)?;
         for (paths, rule) in named.iter_mut().zip(rules) {
-            paths.insert(0, rule.pattern.as_literal().clone());
+            let literal = rule.pattern.as_literal();
+            paths.retain(|path| path != literal);
+            paths.insert(0, literal.clone());
         }
         Ok(named)
     }
