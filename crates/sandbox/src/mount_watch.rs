@@ -65,6 +65,12 @@ struct State {
     missing: Option<Instant>,
     /// Since when something could not be mounted.
     failing: Option<Instant>,
+    /// What is shut again, and perhaps still in the command's hands.
+    shut: BTreeSet<AbsPath>,
+    /// Since when.
+    shut_since: Option<Instant>,
+    /// How many looks in a row have found nothing of it in the command's hands.
+    free: usize,
     /// What was told of.
     told: BTreeSet<AbsPath>,
 }
@@ -111,7 +117,8 @@ impl Drop for MountWatch {
         self.task.abort();
         // Waits for a look that is being taken.
         let state = self.post.state.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if state.is_some() {
+        if let Some(mut state) = state {
+            self.post.tell_of_shut(&mut state);
             self.post.take_last_look();
         }
     }
@@ -164,6 +171,7 @@ impl Post {
             Err(_) if self.guard.has_ended() => Next::Later,
             Err(Open(path, reason)) => {
                 self.guard.end();
+                state.shut.clear();
                 self.warnings.add(format!(
                     "{path} was replaced or moved outside while the command ran, and could not be shut to it again \
                      ({reason}): the command was ended; look whether it has changed that"
@@ -193,22 +201,46 @@ impl Post {
         }
     }
 
-    /// Mounts again what was lost, and tells of it.
+    /// Mounts again what was lost, and tells of it once the command has no hold of it.
     fn put_back(&self, state: &mut State) -> Result<Next, Open> {
         let lost = self.guard.lost().map_err(|error| Open("something".to_owned(), error.to_string()))?;
-        let Some(first) = lost.first() else {
-            (state.missing, state.failing) = (None, None);
-            return Ok(Next::Later);
-        };
-        let shut = match self.shut(&lost, state) {
-            Ok(shut) => shut,
+        match self.shut(&lost, state) {
+            Ok(shut) => {
+                state.failing = None;
+                if !shut.is_empty() {
+                    state.shut.extend(shut);
+                    (state.shut_since, state.free) = (None, 0);
+                }
+            }
             // Where somebody makes files at that very moment, the next time finds them.
-            Err(_) if is_recent(&mut state.failing, WHILE_IT_FAILS) => return Ok(Next::Soon),
-            Err(reason) => return Err(Open(first.to_string(), reason)),
-        };
-        state.failing = None;
-        self.wait_until_free(&shut)?;
-        for path in shut {
+            Err(_) if is_recent(&mut state.failing, WHILE_IT_FAILS) => {}
+            Err(reason) => {
+                return Err(Open(lost.first().map(AbsPath::to_string).unwrap_or_default(), reason));
+            }
+        }
+        self.look_whether_it_is_free(state)?;
+        Ok(if lost.is_empty() && state.shut.is_empty() { Next::Later } else { Next::Soon })
+    }
+
+    /// The command does not go on if it does not let go of what is shut.
+    fn look_whether_it_is_free(&self, state: &mut State) -> Result<(), Open> {
+        if state.shut.is_empty() {
+            return Ok(());
+        }
+        match self.find_open(&state.shut) {
+            None => state.free += 1,
+            Some(_) if self.guard.has_ended() => state.free = LOOKS,
+            Some(_) if is_recent(&mut state.shut_since, WHILE_IT_IS_HELD) => state.free = 0,
+            Some(open) => return Err(open),
+        }
+        if state.free >= LOOKS {
+            self.tell_of_shut(state);
+        }
+        Ok(())
+    }
+
+    fn tell_of_shut(&self, state: &mut State) {
+        for path in std::mem::take(&mut state.shut) {
             if !state.told.contains(&path) {
                 self.warnings.add(format!(
                     "{path} was replaced or moved outside while the command ran; it is shut to the command again, \
@@ -217,7 +249,6 @@ impl Post {
                 state.told.insert(path);
             }
         }
-        Ok(Next::Soon)
     }
 
     /// Shuts what can be shut of what was lost, and says what that is.
@@ -238,25 +269,6 @@ impl Post {
             self.guard.restore(&shut).map_err(|error| error.to_string())?;
         }
         Ok(shut)
-    }
-
-    /// Waits until the command has no hold of what was shut. It does not go on if it does not let go.
-    #[expect(clippy::disallowed_methods, reason = "nobody tells when a file is closed")]
-    fn wait_until_free(&self, shut: &BTreeSet<AbsPath>) -> Result<(), Open> {
-        let deadline = Instant::now() + WHILE_IT_IS_HELD;
-        let mut looks = 0;
-        while looks < LOOKS && !shut.is_empty() {
-            match self.find_open(shut) {
-                None => looks += 1,
-                Some(_) if self.guard.has_ended() => return Ok(()),
-                Some(open) if Instant::now() > deadline => return Err(open),
-                Some(_) => {
-                    looks = 0;
-                    std::thread::sleep(PAUSE);
-                }
-            }
-        }
-        Ok(())
     }
 
     fn find_open(&self, shut: &BTreeSet<AbsPath>) -> Option<Open> {

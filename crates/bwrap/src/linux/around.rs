@@ -22,6 +22,10 @@ use std::fs::read_link;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long to look at processes. One who has more open than can be looked at must not keep the watch from its work.
+const MOST_TIME: Duration = Duration::from_millis(500);
 
 /// What leads around a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +42,7 @@ pub(super) struct Around<'a> {
     at: HashMap<&'a [u8], (&'a AbsPath, Leads)>,
     /// They themselves, and all that is mounted below them.
     mounts: HashSet<u64>,
+    deadline: Instant,
 }
 
 impl<'a> Around<'a> {
@@ -45,13 +50,13 @@ impl<'a> Around<'a> {
     pub(super) fn new(paths: impl Iterator<Item = (&'a AbsPath, Leads)>, table: &[u8]) -> Self {
         let at: HashMap<_, _> = paths.map(|(path, leads)| (path.as_bytes(), (path, leads))).collect();
         let mounts = mounts_below(table, |above| at.contains_key(above));
-        Around { at, mounts }
+        Around { at, mounts, deadline: Instant::now() + MOST_TIME }
     }
 
     /// The path of one that some process in the mount namespace of process `pid` has a way around.
     ///
     /// # Errors
-    /// Where a process cannot be looked at that is there.
+    /// Where a process cannot be looked at that is there, or all of them not in time.
     pub(super) fn find(&self, pid: u32) -> io::Result<Option<&'a AbsPath>> {
         let Some(sandbox) = unless_gone(read_link(format!("/proc/{pid}/ns/mnt")))? else { return Ok(None) };
         for process in entries(Path::new("/proc"))? {
@@ -80,6 +85,9 @@ impl<'a> Around<'a> {
 
     /// What one of a process's links in `/proc` leads around.
     fn by(&self, link: &Path) -> io::Result<Option<&'a AbsPath>> {
+        if Instant::now() > self.deadline {
+            return Err(io::Error::other("they have too much open"));
+        }
         let Some(to) = unless_gone(read_link(link))? else { return Ok(None) };
         let to = to.as_os_str().as_bytes();
         if to.starts_with(b"socket:") {
@@ -193,6 +201,13 @@ mod tests {
             assert_eq!(mounted(&at("d/file").to_string()), [false; 3], "{name}, by that very mount");
             assert_eq!(mounted(&at(".").to_string()), expected, "{name}, by one above");
         }
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_in_time_is_an_error() {
+        let around = Around { at: HashMap::new(), mounts: HashSet::new(), deadline: Instant::now() };
+        while Instant::now() <= around.deadline {}
+        assert!(around.find(std::process::id()).is_err());
     }
 
     #[test]
