@@ -145,7 +145,7 @@ impl Part {
         if let Part::Literal(c) = self { Some(*c) } else { None }
     }
 
-    /// How many of [`MOST_WILDCARDS`] this is, by what it costs to match.
+    /// How many of [`MOST_WILDCARDS`](super::MOST_WILDCARDS) this is, by what it costs to match.
     fn wildcards(&self) -> usize {
         match self {
             Part::Literal(_) => 0,
