@@ -9,6 +9,7 @@
 
 use super::reader::{Result, is_name, name_length};
 use super::{Command, Reason, Shell, Word};
+use crate::program::builtin::{self, Text};
 use std::collections::HashSet;
 
 /// What a line does to its variables, as far as it matters.
@@ -20,6 +21,10 @@ pub(super) struct Facts {
     data: HashSet<Box<str>>,
     /// Names that arithmetic evaluates.
     evaluated: HashSet<Box<str>>,
+    /// Names that are made arrays anywhere in the line.
+    arrays: HashSet<Box<str>>,
+    /// Names that are declared with a value which bash evaluates once more if they are arrays.
+    compound: HashSet<Box<str>>,
     /// Any name may be given data.
     all_data: bool,
     /// A command was seen that changes how the lines after it are read.
@@ -39,7 +44,8 @@ const EVALUATING: [&str; 9] =
     ["RANDOM", "SRANDOM", "SECONDS", "OPTIND", "HISTCMD", "LINENO", "BASHPID", "BASH_SUBSHELL", "PS4"];
 
 /// Commands that take names of variables as arguments.
-const NAMING: [&str; 13] = [
+const NAMING: [&str; 14] = [
+    "compgen",
     "read",
     "mapfile",
     "readarray",
@@ -95,11 +101,14 @@ impl Facts {
     }
 
     fn is_number(&self, name: &str) -> bool {
-        self.numbers.iter().any(|known| **known == *name)
+        !is_set_by_shell(name) && self.numbers.iter().any(|known| **known == *name)
     }
 
-    /// At the end of the line: what was evaluated was given no data, before or after.
+    /// At the end of the line: what was evaluated was given no data, before or after, and so were arrays.
     pub(super) fn finish(&self) -> Result<()> {
+        if !self.arrays.is_disjoint(&self.compound) {
+            return Err(Reason::DataAsCode);
+        }
         let is_given = self.all_data || !self.evaluated.is_disjoint(&self.data);
         if is_given && !self.evaluated.is_empty() { Err(Reason::ArithmeticOnData) } else { Ok(()) }
     }
@@ -108,6 +117,9 @@ impl Facts {
     pub(super) fn note(&mut self, command: &Command, shell: Shell) -> Result<()> {
         for assignment in &command.assignments {
             let numeric = self.is_numeric(&assignment.value) && !assignment.appends;
+            if assignment.value.raw.starts_with('(') {
+                self.arrays.insert(assignment.name.clone());
+            }
             if command.words.is_empty() {
                 self.assign(&assignment.name, numeric)?;
             } else if !numeric {
@@ -115,10 +127,10 @@ impl Facts {
             }
         }
         let words = without_wrappers(&command.words);
-        let Some((name, arguments)) = words.split_first() else { return Ok(()) };
+        let Some(name) = words.first() else { return Ok(()) };
         match name.value.as_deref() {
             None => self.all_data = true,
-            Some(name) => self.note_command(name, arguments, shell)?,
+            Some(name) => self.note_command(name, words, shell)?,
         }
         Ok(())
     }
@@ -132,7 +144,9 @@ impl Facts {
             || word.value.as_deref().is_some_and(is_number)
     }
 
-    fn note_command(&mut self, name: &str, arguments: &[Word], shell: Shell) -> Result<()> {
+    /// `words` begin with the name.
+    fn note_command(&mut self, name: &str, words: &[Word], shell: Shell) -> Result<()> {
+        let arguments = &words[1..];
         match name {
             "eval" | "." | "source" | "trap" | "select" | "coproc" => self.all_data = true,
             "alias" | "unalias" | "enable" | "setopt" | "unsetopt" | "emulate" => {
@@ -145,51 +159,104 @@ impl Facts {
             "[" | "test" => return self.check_test(arguments),
             "let" => return Err(Reason::ArithmeticOnData),
             "exec" if arguments.iter().any(holds_subscript) => return Err(Reason::DataAsCode),
-            _ if NAMING.contains(&name) => return self.note_names(name, arguments),
+            _ if NAMING.contains(&name) => return self.note_names(name, words),
             _ => {}
         }
         Ok(())
     }
 
-    /// A command that takes variables by name: none may be more than a name, all may be given data.
-    fn note_names(&mut self, command: &str, arguments: &[Word]) -> Result<()> {
-        let names_variable = |argument: &Word| {
-            argument.value.as_deref().is_none_or(|value| value.starts_with('-') && value.contains('p'))
-        };
+    /// A command that takes variables by name: none may be more than a name, all may be given data. `words` begin with the
+    /// command's name.
+    fn note_names(&mut self, command: &str, words: &[Word]) -> Result<()> {
+        let arguments = &words[1..];
         match command {
             "printf" => return self.note_printf(arguments),
-            "wait" if !arguments.iter().any(|one| !self.is_numeric(one) && names_variable(one)) => {
-                return Ok(());
-            }
-            "wait" if !arguments.first().is_some_and(|one| !self.is_numeric(one) && is_option(one)) => {
-                return Ok(());
-            }
+            "wait" if !self.may_name(arguments) => return Ok(()),
+            "declare" | "typeset" | "local" | "export" | "readonly" => self.note_declaration(arguments)?,
             _ => {}
         }
-        if matches!(command, "declare" | "typeset" | "local" | "export" | "readonly")
-            && arguments.iter().any(changes_type)
-        {
+        let letters = builtin::letters_of(command).unwrap_or_default();
+        let options = builtin::options(words, letters).map_err(|_| Reason::DataAsCode)?;
+        for (letter, text) in &options.given {
+            let names = matches!((command, letter), ("read", 'a') | ("wait", 'p') | ("compgen", 'V'));
+            match text {
+                Text::Word(word) if names => self.note_array(word)?,
+                Text::Attached(text) if names => self.note_array(&Word::literal(text))?,
+                // It may be several words, and the last of them names.
+                Text::Word(word) if is_many(word) && !self.is_numeric(word) => {
+                    return Err(Reason::DataAsCode);
+                }
+                _ => {}
+            }
+        }
+        match command {
+            "compgen" | "wait" => Ok(()),
+            "mapfile" | "readarray" => words[options.end..].iter().try_for_each(|word| self.note_array(word)),
+            _ => words[options.end..].iter().try_for_each(|word| self.note_name(word)),
+        }
+    }
+
+    /// Whether `wait` may be told the name of a variable: by an option, or by a word that turns out to be one.
+    fn may_name(&self, arguments: &[Word]) -> bool {
+        let names = |word: &Word| match word.value.as_deref() {
+            Some(value) => value.starts_with('-') && value.contains('p'),
+            None => !self.is_numeric(word) && (arguments.len() > 1 || is_many(word)),
+        };
+        arguments.iter().any(names)
+    }
+
+    /// What is declared with a value: an array evaluates that, if it begins with a parenthesis.
+    fn note_declaration(&mut self, arguments: &[Word]) -> Result<()> {
+        if arguments.iter().any(changes_type) {
             return Err(Reason::DataAsCode);
         }
-        let takes_text = matches!(command, "read" | "mapfile" | "readarray");
-        let mut option_takes_text = false;
+        let makes_array = arguments.iter().any(|word| is_switch(word, &['a', 'A']));
         for argument in arguments {
-            let is_text = std::mem::replace(&mut option_takes_text, takes_text && is_text_option(argument));
-            if !is_text {
-                self.note_name(argument)?;
-            } else if holds_subscript(argument) {
-                return Err(Reason::DataAsCode);
+            let Some(name) = named(argument) else { continue };
+            if makes_array {
+                self.arrays.insert(name.into());
+            }
+            if may_be_compound(argument) {
+                if is_set_by_shell(name) {
+                    return Err(Reason::DataAsCode);
+                }
+                self.compound.insert(name.into());
             }
         }
         Ok(())
+    }
+
+    fn note_array(&mut self, argument: &Word) -> Result<()> {
+        if let Some(name) = named(argument) {
+            self.arrays.insert(name.into());
+        }
+        self.note_name(argument)
     }
 
     fn note_name(&mut self, argument: &Word) -> Result<()> {
         match named(argument) {
             Some(name) => self.give(name),
-            None if argument.value.is_none() || holds_subscript(argument) => Err(Reason::DataAsCode),
-            None => Ok(()),
+            None if argument.value.is_none() => Err(Reason::DataAsCode),
+            None => self.check_subscript(argument),
         }
+    }
+
+    /// The subscript of a name is arithmetic, quoted or not.
+    fn check_subscript(&mut self, argument: &Word) -> Result<()> {
+        let text = argument.value.as_deref().unwrap_or(&argument.raw);
+        let Some((name, subscript)) = text.split_once('[').filter(|(name, _)| is_name(name)) else {
+            return if holds_subscript(argument) { Err(Reason::DataAsCode) } else { Ok(()) };
+        };
+        let subscript = subscript.split(']').next().unwrap_or_default();
+        let variable = subscript.strip_prefix('$').unwrap_or(subscript);
+        if matches!(subscript, "@" | "*") || is_number(subscript) {
+            return self.give(name);
+        }
+        if !is_name(variable) {
+            return Err(Reason::DataAsCode);
+        }
+        self.evaluate(variable).map_err(|_| Reason::DataAsCode)?;
+        self.give(name)
     }
 
     /// `printf -v NAME` and `printf %n NAME`, also where the format is data and may begin with `-v`.
@@ -220,13 +287,13 @@ impl Facts {
         let mut was_data = false;
         for argument in arguments {
             let is_data = argument.flags.dynamic && !self.is_numeric(argument);
-            if may_match_option(argument) {
+            if may_match_option(argument) || names_variable && argument.value.is_none() {
                 return Err(Reason::DataAsCode);
             }
-            if names_variable && (argument.value.is_none() || holds_subscript(argument)) {
-                return Err(Reason::DataAsCode);
+            if names_variable {
+                self.check_subscript(argument)?;
             }
-            if is_data && (was_data || argument.flags.splits) {
+            if is_data && (was_data || is_many(argument)) {
                 return Err(Reason::DataAsCode);
             }
             if argument.flags.dynamic
@@ -311,9 +378,17 @@ fn holds_subscript(argument: &Word) -> bool {
         .is_some_and(|at| text[at..].contains("$(") || text[at..].contains('`') || text[at..].contains("${"))
 }
 
-/// Whether a word may be an option: it is one, or is not known.
-fn is_option(argument: &Word) -> bool {
-    argument.value.as_deref().map_or(argument.flags.splits, |value| value.starts_with('-'))
+/// Whether an unknown word may become several: outside quotes, and `"$@"` or `"${name[@]}"` there too. (`${#name[@]}` is how
+/// many.)
+fn is_many(word: &Word) -> bool {
+    let holds_all = |raw: &str| {
+        raw.contains("$@")
+            || raw.contains("${@")
+            || raw
+                .match_indices("[@]")
+                .any(|(at, _)| !raw[..at].rsplit("${").next().is_some_and(|name| name.starts_with('#')))
+    };
+    word.flags.splits || word.flags.dynamic && holds_all(&word.raw)
 }
 
 /// Whether a file that is called `-v` or `-R` may come of a pattern.
@@ -325,15 +400,37 @@ fn may_match_option(argument: &Word) -> bool {
 
 /// Options of `declare` and its like that make a variable evaluate what it is given.
 fn changes_type(argument: &Word) -> bool {
-    argument.value.as_deref().is_some_and(|value| value.starts_with(['-', '+']) && value.contains(['i', 'n']))
+    is_switch(argument, &['i', 'n'])
 }
 
-/// `read -p PROMPT` and other options whose argument is no name.
-fn is_text_option(argument: &Word) -> bool {
-    let Some(value) = argument.value.as_deref() else { return false };
-    value.starts_with('-')
-        && value.ends_with(['p', 'd', 't', 'n', 'N', 'u', 'i', 's', 'O', 'c'])
-        && !value.ends_with("-s")
+/// Whether an argument bundles one of `letters` as options.
+fn is_switch(argument: &Word, letters: &[char]) -> bool {
+    argument.value.as_deref().is_some_and(|value| value.starts_with(['-', '+']) && value.contains(letters))
+}
+
+/// Whether an argument `name=…` gives a text that may begin with a parenthesis.
+fn may_be_compound(argument: &Word) -> bool {
+    match argument.value.as_deref() {
+        Some(value) => value.split_once('=').is_some_and(|(_, text)| text.starts_with('(')),
+        None => argument.raw.contains('='),
+    }
+}
+
+/// Names that the shell sets itself, to text: what a line sets them to does not stay. Some are arrays.
+fn is_set_by_shell(name: &str) -> bool {
+    matches!(
+        name,
+        "_" | "REPLY"
+            | "MAPFILE"
+            | "OPTARG"
+            | "COPROC"
+            | "PWD"
+            | "OLDPWD"
+            | "DIRSTACK"
+            | "FUNCNAME"
+            | "PIPESTATUS"
+            | "GROUPS"
+    ) || ["BASH", "COMP", "READLINE_"].iter().any(|start| name.starts_with(start))
 }
 
 /// Options of `shopt` that change what a pattern matches and nothing else.
