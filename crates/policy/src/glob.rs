@@ -253,7 +253,7 @@ mod tests {
     fn pattern_text() -> impl Strategy<Value = String> {
         let pieces = [
             "a", "b", "é", "漢", "-", "\u{1}", "*", "*", "?", "?", "/", "/", "/**/", "[ab]", "[!a]",
-            "[^b-d]", "[é漢]", "[a-cé]", "[]a]", "\\*", "\\\\", "{", ",", "}",
+            "[^b-d]", "[é漢]", "[a-cé]", "[]a]", "[b-a]", "[!b-a]", "[[.a]", "\\*", "\\\\", "{", ",", "}",
         ];
         let wildcard = proptest::sample::select(vec!["?", "*"]);
         (proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..7), wildcard)
@@ -375,6 +375,7 @@ mod tests {
             format!("/*a{}z", "?".repeat(99)),
             format!("/*a{}z", sets("[!b]", 99)),
             format!("/{}z", sets("*?", 50)),
+            format!("/*a[{}z", sets("[.", 2044) + "x]"),
             format!("/*{}", "a".repeat(4093) + "z"),
             format!("/{}z", sets(&format!("[{}]", ('\u{20}'..'*').chain('0'..'[').collect::<String>()), 70)),
         ] {

@@ -13,6 +13,7 @@
 //! | `**` as a whole component | any number of components, none included |
 //! | `[abc]`, `[a-z]` | one character of the set; a `]` in first place and a `-` in first or last stand for themselves |
 //! | `[!abc]`, `[^abc]` | one character outside the set |
+//! | `[z-a]` | of a range that runs backwards, its first character; `[!z-a]` leaves out nothing for it |
 //! | `\*` `\?` `\[` `\]` `\{` `\}` `\\` `\!` `\^` `\-` | in a text with any of `*`, `?`, `[`: that character itself, in sets too |
 //!
 //! - A pattern covers what it names *and everything below*.
@@ -28,8 +29,8 @@
 //! Refused, since a deny that is read in another way than it was meant leaves a file open:
 //!
 //! - `**` with anything else in its component (`**.env`): elsewhere this means "at any depth", or `*`;
-//! - a `[` without its `]`, so also `[]` and `[!]`; a range that runs backwards (`[z-a]`); a named class
-//!   (`[[:alpha:]]`); a `/` between brackets;
+//! - a `[` without its `]`, so also `[]` and `[!]`; a named class (`[[:alpha:]]`, `[[.a.]]`, `[[=a=]]`); a `/` between
+//!   brackets;
 //! - a range that ends beyond ASCII, and a character beyond ASCII in a set that starts with `!` or `^`;
 //! - in a text with wildcards, a backslash before any other character, also at the end of a component
 //!   (`*\/x`), and a component that is `..` or is spelled to mean `.` or `..` (`[.][.]`), which no path

@@ -1,10 +1,10 @@
 //! One component of a path pattern: read from the text, and written anew for `globset`, which is left nothing to interpret.
 //!
-//! What a path is compared with is for others.
+//! A set that shells and gitignore read differently takes what any of them takes, and where they do not even agree on
+//! where it ends it is refused. What a path is compared with is for others.
 
 use crate::PathPatternError;
 use std::collections::BTreeSet;
-use std::iter::Peekable;
 use std::str::Chars;
 
 /// The characters that a backslash may stand before, all that mean something somewhere in a pattern.
@@ -48,7 +48,7 @@ impl Component {
             return Ok(Component::AnyDepth);
         }
         let mut parts = Vec::new();
-        let mut rest = text.chars().peekable();
+        let mut rest = text.chars();
         while let Some(c) = rest.next() {
             let part = match c {
                 '*' => Part::Run,
@@ -194,24 +194,26 @@ fn ascii_but(members: &BTreeSet<char>) -> BTreeSet<char> {
 }
 
 /// Reads what stands behind a `[`, its `]` included.
-fn read_set(rest: &mut Peekable<Chars<'_>>) -> Result<Part, PathPatternError> {
-    let is_negated = rest.next_if(|c| matches!(c, '!' | '^')).is_some();
+fn read_set(rest: &mut Chars<'_>) -> Result<Part, PathPatternError> {
+    let is_negated = next_if(rest, "!^").is_some();
     let mut members = BTreeSet::new();
     let mut is_first = true;
     while let Some(low) = read_member(rest, is_first)? {
         is_first = false;
         match read_end_of_range(rest)? {
             None => _ = members.insert(low),
-            Some(high) if low > high => return refuse("a range of characters that runs backwards"),
+            // Most often a name in brackets, as in `[user-id]`. To a shell such a range is empty, to gitignore it is its
+            // first character: a set takes that one, and a set that leaves out does not.
+            Some(high) if low > high => members.extend((!is_negated).then_some(low)),
             Some(high) if !high.is_ascii() => {
-                return refuse("a range beyond ASCII; list the characters one by one");
+                return refuse_set("a range beyond ASCII; list the characters one by one");
             }
             Some(high) => members.extend((low..=high).filter(|c| *c != '/')),
         }
     }
     match members.first() {
         _ if is_negated && !members.iter().all(char::is_ascii) => {
-            refuse("a character beyond ASCII among those that a set leaves out")
+            refuse_set("a character beyond ASCII among those that a set leaves out")
         }
         Some(only) if !is_negated && members.len() == 1 => Ok(Part::Literal(*only)),
         _ if is_negated => Ok(Part::NoneOf(members)),
@@ -220,20 +222,27 @@ fn read_set(rest: &mut Peekable<Chars<'_>>) -> Result<Part, PathPatternError> {
 }
 
 /// One character of a set, `None` at the set's end.
-fn read_member(rest: &mut Peekable<Chars<'_>>, is_first: bool) -> Result<Option<char>, PathPatternError> {
+fn read_member(rest: &mut Chars<'_>, is_first: bool) -> Result<Option<char>, PathPatternError> {
     match rest.next() {
         None => refuse("[ without ]; write \\[ for a bracket itself"),
         Some(']') if !is_first => Ok(None),
         Some('\\') => read_escaped(rest).map(Some),
-        Some('[') if matches!(rest.peek(), Some(':' | '.' | '=')) => {
-            refuse("a named class such as [:alpha:]; list the characters instead")
+        Some('[') if opens_class(rest) => {
+            refuse_set("a named class such as [:alpha:]; list the characters instead")
         }
         Some(c) => Ok(Some(c)),
     }
 }
 
+/// Whether a `[` in a set, with `rest` behind it, may open a named class: what would end that follows somewhere. Else,
+/// as in `[[...slug]]`, the bracket is one of the set.
+fn opens_class(rest: &Chars<'_>) -> bool {
+    let behind = rest.as_str();
+    [":]", ".]", "=]"].iter().any(|end| behind.starts_with(&end[..1]) && behind[1..].contains(end))
+}
+
 /// The other end, where a `-` makes a range of what was read; a `-` before the `]` stands for itself.
-fn read_end_of_range(rest: &mut Peekable<Chars<'_>>) -> Result<Option<char>, PathPatternError> {
+fn read_end_of_range(rest: &mut Chars<'_>) -> Result<Option<char>, PathPatternError> {
     let mut ahead = rest.clone();
     if ahead.next() != Some('-') || matches!(ahead.next(), None | Some(']')) {
         return Ok(None);
@@ -242,11 +251,23 @@ fn read_end_of_range(rest: &mut Peekable<Chars<'_>>) -> Result<Option<char>, Pat
     read_member(rest, true)
 }
 
-fn read_escaped(rest: &mut Peekable<Chars<'_>>) -> Result<char, PathPatternError> {
-    match rest.next_if(|c| ESCAPABLE.contains(*c)) {
+fn read_escaped(rest: &mut Chars<'_>) -> Result<char, PathPatternError> {
+    match next_if(rest, ESCAPABLE) {
         Some(c) => Ok(c),
         None => refuse("a backslash before a character that needs none; write \\\\ for a backslash itself"),
     }
+}
+
+/// The next character, taken only where it is one of `these`.
+fn next_if(rest: &mut Chars<'_>, these: &str) -> Option<char> {
+    let next = rest.clone().next().filter(|c| these.contains(*c))?;
+    rest.next();
+    Some(next)
+}
+
+/// Refuses a set that may be no more than a name in brackets.
+fn refuse_set<T>(why: &str) -> Result<T, PathPatternError> {
+    refuse(&format!("{why} (the brackets of a name are written \\[ and \\])"))
 }
 
 fn refuse<T>(why: &str) -> Result<T, PathPatternError> {

@@ -233,7 +233,7 @@ fn denies_and_asks_that_cannot_be_read() {
         "Bash()",
         "Read(!x)",
         "Read(~root/x)",
-        "Edit([z-a])",
+        "Edit([[:alpha:]])",
         "WebFetch(https://a.test)",
         "WebFetch(domain:example.*)",
         "Bash(command:rm *)",
@@ -262,10 +262,10 @@ fn denies_and_asks_that_cannot_be_read() {
       error: /project/.claude/settings.json:2:23: permissions.deny: "Read(~root/x)": names another user's home directory; write the directory's full path instead
     Read(~root/x)
       error: /project/.claude/settings.json:2:22: permissions.ask: "Read(~root/x)": names another user's home directory; write the directory's full path instead
-    Edit([z-a])
-      error: /project/.claude/settings.json:2:23: permissions.deny: "Edit([z-a])": is not a valid pattern: a range of characters that runs backwards
-    Edit([z-a])
-      error: /project/.claude/settings.json:2:22: permissions.ask: "Edit([z-a])": is not a valid pattern: a range of characters that runs backwards
+    Edit([[:alpha:]])
+      error: /project/.claude/settings.json:2:23: permissions.deny: "Edit([[:alpha:]])": is not a valid pattern: a named class such as [:alpha:]; list the characters instead (the brackets of a name are written \[ and \])
+    Edit([[:alpha:]])
+      error: /project/.claude/settings.json:2:22: permissions.ask: "Edit([[:alpha:]])": is not a valid pattern: a named class such as [:alpha:]; list the characters instead (the brackets of a name are written \[ and \])
     WebFetch(https://a.test)
       error: /project/.claude/settings.json:2:23: permissions.deny: "WebFetch(https://a.test)": names no domain; write "WebFetch(domain:example.com)"
     WebFetch(https://a.test)
