@@ -169,3 +169,21 @@ fn rights_of_two_users_are_refused() {
     let output = behind(words, &trying(&project).into_command());
     assert_ends("set-user-ID", &project, &output, &Fails("SANDBOX_LAUNCH", "set-user-ID"));
 }
+
+/// Sets itself as who inherits orphans, runs its arguments five times, and shows what these left it besides their status.
+const INHERITS: &str = "import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+ended = [subprocess.run(sys.argv[1:]).returncode for _ in range(5)]
+while True:
+    try: ended.append(os.waitpid(-1, 0))
+    except ChildProcessError: break
+print(ended)";
+
+/// As in a container whose process 1 waits for no children but its own.
+#[test]
+fn no_zombie_is_left_to_whoever_inherits_orphans() {
+    let Some(project) = Project::where_it_works() else { return };
+    let run = project.run().options(["-c", "sleep 100 & true"]).into_command();
+    let output = behind(["python3", "-c", INHERITS], &run);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "[0, 0, 0, 0, 0]\n");
+}

@@ -105,6 +105,11 @@ async fn start_to_end(
         terminal.offer(group);
     }
     let mut process = prepared.start().await?;
+    if process.unsandboxed_reason().is_none() {
+        // bubblewrap ends before the sandbox's first process, which then is an orphan: where process 1 reaps none, as in many
+        // containers, each command would leave a zombie. Without this it is only that.
+        let _ = nix::sys::prctl::set_child_subreaper(true);
+    }
     // Outside there was no group to offer it to before.
     if let (Some(terminal), Some(_), Some(group)) = (terminal, process.unsandboxed_reason(), process.group())
     {

@@ -58,8 +58,9 @@ impl Loading {
     }
 
     fn is_library(&self, path: &AbsPath) -> bool {
-        let is_named_so =
-            path.file_name().is_some_and(|name| name.windows(b".so".len()).any(|part| part == b".so"));
+        let is_named_so = path.file_name().is_some_and(|name| {
+            name.ends_with(b".so") || name.windows(b".so.".len()).any(|part| part == b".so.")
+        });
         is_named_so && path.parent().is_some_and(|above| self.directories.contains(&above))
     }
 }

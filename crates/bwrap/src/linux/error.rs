@@ -19,8 +19,9 @@ pub enum LaunchError {
         /// What the system said.
         error: io::Error,
     },
-    /// bubblewrap ended before the command started. What it said is on the command's standard error.
-    #[error("bubblewrap could not build the sandbox (status {0}); its own message stands above")]
+    /// bubblewrap ended before the command started, with this status, 128 + n for signal n. What it said is on the
+    /// command's standard error.
+    #[error("bubblewrap could not build the sandbox ({})", how_it_ended(*.0))]
     Ended(i32),
     /// bubblewrap did not get ready in time.
     #[error("bubblewrap was not ready after {} seconds", SET_UP_TIME.as_secs())]
@@ -55,4 +56,11 @@ pub enum LaunchError {
 
 pub(super) fn failed(doing: &'static str) -> impl Fn(io::Error) -> LaunchError {
     move |error| LaunchError::System { doing, error }
+}
+
+fn how_it_ended(status: i32) -> String {
+    match status - 128 {
+        signal @ 1..=64 => format!("it was killed by signal {signal}"),
+        _ => format!("status {status}; its own message stands above"),
+    }
 }

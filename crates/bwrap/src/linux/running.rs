@@ -15,7 +15,7 @@ use super::listeners::{Listener, bind_inside};
 use super::status::Status;
 use super::warden::Watch;
 use nix::sys::signal::{Signal, killpg};
-use rustix::process::{Pid, PidfdFlags};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, waitid};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -134,7 +134,8 @@ impl Running {
         // A first process that it has made waits to be told to go on, and nobody is there to tell it any more.
         self.kill();
         let status = self.reap().map_err(waiting)?;
-        Err(LaunchError::Ended(status.and_then(|status| status.code()).unwrap_or(-1)))
+        let code = |status: ExitStatus| status.code().or(status.signal().map(|signal| 128 + signal));
+        Err(LaunchError::Ended(status.and_then(code).unwrap_or(-1)))
     }
 
     /// Why something could not be done in the sandbox: perhaps it is gone, since bubblewrap could not go on.
@@ -157,12 +158,13 @@ impl Running {
         }
     }
 
-    /// How bubblewrap, which has ended, did so; -1 when that is not known.
+    /// How bubblewrap, which has ended, did so, 128 + n for signal n; -1 when that is not known.
     pub(super) fn exit_code(&self) -> i32 {
         use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
         let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         match waitid(Id::Pid(self.group()), look) {
             Ok(WaitStatus::Exited(_, code)) => code,
+            Ok(WaitStatus::Signaled(_, signal, _)) => 128 + signal as i32,
             _ => -1,
         }
     }
@@ -255,7 +257,7 @@ impl Running {
     pub fn finish(mut self) -> io::Result<Ended> {
         let status = self.reap()?;
         self.kill_rest();
-        wait_readable(self.init.as_fd(), Instant::now() + SET_UP_TIME)?;
+        self.wait_until_empty()?;
         if let Some(signal) = status.and_then(|status| status.signal()) {
             return Ok(Ended::Killed(signal));
         }
@@ -263,6 +265,16 @@ impl Running {
         let reported = super::status::number_in(&rest, "exit-code").and_then(|code| u8::try_from(code).ok());
         let code = reported.or_else(|| killed_unreported(status?.code()?));
         Ok(code.map_or(Ended::Unknown, Ended::Exit))
+    }
+
+    /// Waits for the end of the sandbox's first process, and takes its status where bubblewrap's orphans come to this
+    /// process, as to a subreaper or process 1: nobody else would.
+    fn wait_until_empty(&self) -> io::Result<()> {
+        if wait_readable(self.init.as_fd(), Instant::now() + SET_UP_TIME)? {
+            let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+            let _ = waitid(WaitId::PidFd(self.init.as_fd()), ended);
+        }
+        Ok(())
     }
 
     /// Waits for bubblewrap's end. Its status is lost where the host ignores SIGCHLD; the command's is not.
@@ -291,7 +303,7 @@ impl Drop for Running {
         if !self.reaped {
             self.kill();
             let _ = self.reap();
-            let _ = wait_readable(self.init.as_fd(), Instant::now() + SET_UP_TIME);
+            let _ = self.wait_until_empty();
         }
     }
 }

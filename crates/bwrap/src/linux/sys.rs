@@ -69,6 +69,7 @@ pub(super) fn prepare_child(
         die_with(parent)?;
         keep_open_only(&keep)?;
         nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+        forget_pending();
         warden::make_known(warden, launch)?;
         hear_of_children();
         drop_ambient_capabilities();
@@ -81,6 +82,24 @@ pub(super) fn prepare_child(
     // socket's descriptor is open while the caller's borrow lasts; should it be closed by the time of the `fork`,
     // sending fails.
     unsafe { command.pre_exec(in_child) };
+}
+
+/// What was sent to the caller's group before this process had left it, by a terminal for one, is the caller's to pass on.
+/// Let in here, it would stop this process, for whose `exec` the caller waits, or end it.
+fn forget_pending() {
+    for number in 1..=libc::SIGSYS {
+        // SAFETY: plain data, for which zeros are no flags and an empty mask.
+        let mut ignored: libc::sigaction = unsafe { std::mem::zeroed() };
+        ignored.sa_sigaction = libc::SIG_IGN;
+        // SAFETY: as above.
+        let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: both are valid for the call. To ignore a signal discards it; then its disposition is what it was.
+        unsafe {
+            if libc::sigaction(number, &ignored, &mut before) == 0 {
+                libc::sigaction(number, &before, std::ptr::null_mut());
+            }
+        }
+    }
 }
 
 /// bubblewrap waits for its children, which whoever ignores SIGCHLD cannot.
@@ -447,6 +466,7 @@ pub(super) fn receive_listeners(from: BorrowedFd<'_>, count: usize) -> io::Resul
 mod tests {
     use super::*;
     use nix::sys::signal::{SaFlags, SigAction, SigHandler, sigaction};
+    use std::os::fd::AsFd;
     use std::process::Stdio;
 
     extern "C" fn nothing(_: c_int) {}
@@ -479,5 +499,23 @@ mod tests {
         assert_eq!(sent, 0);
         drop(child.stdin.take());
         assert_eq!(waits.join().expect("no panic"), Ok(WaitStatus::Exited(pid, 0)));
+    }
+
+    /// Ctrl-Z in the moment between `fork` and `setpgid`.
+    #[test]
+    fn a_child_is_not_stopped_before_it_is_executed() {
+        let (done, is_done) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            SigSet::all().thread_block().expect("own thread");
+            let (warden, _known) = std::os::unix::net::UnixStream::pair().expect("sockets");
+            let mut command = Command::new("true");
+            // SAFETY: one system call.
+            unsafe { command.pre_exec(|| Ok(nix::sys::signal::raise(Signal::SIGTSTP)?)) };
+            prepare_child(&mut command, Vec::new(), Signals::ForBoth, (warden.as_fd(), 1));
+            let status = command.spawn().and_then(|mut child| child.wait());
+            let _ = done.send(status.map(|status| status.success()));
+        });
+        let status = is_done.recv_timeout(std::time::Duration::from_secs(60)).expect("it is not stopped");
+        assert!(status.expect("it starts"));
     }
 }
