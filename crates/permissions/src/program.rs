@@ -29,7 +29,7 @@ mod table;
 mod track;
 mod valued;
 mod walk;
-mod words;
+pub(crate) mod words;
 
 pub use directory::Directory;
 pub(crate) use globs::Globs;

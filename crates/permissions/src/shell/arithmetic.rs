@@ -53,6 +53,8 @@ impl Reader<'_> {
     fn arithmetic(&mut self, end: u8) -> Result<bool> {
         let mut open = 0;
         let mut starts = true;
+        // `a$x` becomes the name of another variable.
+        let mut behind_operand = false;
         loop {
             self.take_while(is_blank);
             match self.peek() {
@@ -63,18 +65,19 @@ impl Reader<'_> {
                 Some(b')') if open > 0 => open -= 1,
                 Some(b',') if open == 0 => {
                     self.advance(1);
-                    starts = true;
+                    (starts, behind_operand) = (true, false);
                     continue;
                 }
                 Some(byte) if b"+-*/%<>=!&|^~?:".contains(&byte) => {}
+                Some(_) if behind_operand => return Err(Reason::Arithmetic),
                 Some(_) => {
                     self.operand_of(starts)?;
-                    starts = false;
+                    (starts, behind_operand) = (false, true);
                     continue;
                 }
             }
             self.advance(1);
-            starts = false;
+            (starts, behind_operand) = (false, false);
         }
     }
 

@@ -10,7 +10,8 @@
 use super::reader::{Result, is_name, name_length};
 use super::{Command, Reason, Shell, Word};
 use crate::program::builtin::{self, Text};
-use std::collections::HashSet;
+use crate::program::words::keeps_first;
+use std::collections::{HashMap, HashSet};
 
 /// What a line does to its variables, as far as it matters.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub(super) struct Facts {
     data: HashSet<Box<str>>,
     /// Names that arithmetic evaluates.
     evaluated: HashSet<Box<str>>,
+    /// From which names a name has its number.
+    copies: HashMap<Box<str>, Vec<Box<str>>>,
     /// Names that are made arrays anywhere in the line.
     arrays: HashSet<Box<str>>,
     /// Names that are declared with a value which bash evaluates once more if they are arrays.
@@ -109,14 +112,28 @@ impl Facts {
         if !self.arrays.is_disjoint(&self.compound) {
             return Err(Reason::DataAsCode);
         }
-        let is_given = self.all_data || !self.evaluated.is_disjoint(&self.data);
+        let is_given = self.all_data || self.sources().any(|name| self.data.contains(name));
         if is_given && !self.evaluated.is_empty() { Err(Reason::ArithmeticOnData) } else { Ok(()) }
+    }
+
+    /// What was evaluated, and what that was copied from.
+    fn sources(&self) -> impl Iterator<Item = &str> {
+        let mut found: HashSet<&str> = self.evaluated.iter().map(|name| &**name).collect();
+        let mut next: Vec<&str> = found.iter().copied().collect();
+        while let Some(name) = next.pop() {
+            let sources = self.copies.get(name).into_iter().flatten().map(|source| &**source);
+            next.extend(sources.filter(|source| found.insert(source)));
+        }
+        found.into_iter()
     }
 
     /// Notes what a simple command does.
     pub(super) fn note(&mut self, command: &Command, shell: Shell) -> Result<()> {
         for assignment in &command.assignments {
             let numeric = self.is_numeric(&assignment.value) && !assignment.appends;
+            if let Some(source) = self.known_number(&assignment.value) {
+                self.copies.entry(assignment.name.clone()).or_default().push(source);
+            }
             if assignment.value.raw.starts_with('(') {
                 self.arrays.insert(assignment.name.clone());
             }
@@ -128,24 +145,25 @@ impl Facts {
         }
         let words = without_wrappers(&command.words);
         let Some(name) = words.first() else { return Ok(()) };
+        // Only then does bash take the arguments of `declare` for assignments.
+        let is_plain = words.len() == command.words.len() && name.value.as_deref() == Some(&*name.raw);
         match name.value.as_deref() {
             None => self.all_data = true,
-            Some(name) => self.note_command(name, words, shell)?,
+            Some(name) => self.note_command(name, words, is_plain, shell)?,
         }
         Ok(())
     }
 
     fn is_numeric(&self, word: &Word) -> bool {
         let raw = word.raw.trim_matches('"');
-        let known = raw.strip_prefix('$').is_some_and(|name| self.is_number(name));
         is_arithmetic(raw)
-            || known
+            || self.known_number(word).is_some()
             || matches!(raw, "$#" | "$?" | "$$" | "$!")
             || word.value.as_deref().is_some_and(is_number)
     }
 
     /// `words` begin with the name.
-    fn note_command(&mut self, name: &str, words: &[Word], shell: Shell) -> Result<()> {
+    fn note_command(&mut self, name: &str, words: &[Word], is_plain: bool, shell: Shell) -> Result<()> {
         let arguments = &words[1..];
         match name {
             "eval" | "." | "source" | "trap" | "select" | "coproc" => self.all_data = true,
@@ -159,7 +177,7 @@ impl Facts {
             "[" | "test" => return self.check_test(arguments),
             "let" => return Err(Reason::ArithmeticOnData),
             "exec" if arguments.iter().any(holds_subscript) => return Err(Reason::DataAsCode),
-            _ if NAMING.contains(&name) => return self.note_names(name, words),
+            _ if NAMING.contains(&name) => return self.note_names(name, words, is_plain),
             _ => {}
         }
         Ok(())
@@ -167,12 +185,17 @@ impl Facts {
 
     /// A command that takes variables by name: none may be more than a name, all may be given data. `words` begin with the
     /// command's name.
-    fn note_names(&mut self, command: &str, words: &[Word]) -> Result<()> {
+    fn note_names(&mut self, command: &str, words: &[Word], is_plain: bool) -> Result<()> {
         let arguments = &words[1..];
         match command {
             "printf" => return self.note_printf(arguments),
             "wait" if !self.may_name(arguments) => return Ok(()),
-            "declare" | "typeset" | "local" | "export" | "readonly" => self.note_declaration(arguments)?,
+            "declare" | "typeset" | "local" | "export" | "readonly" => {
+                if !is_plain && arguments.iter().any(|word| word.flags.glob || is_many(word)) {
+                    return Err(Reason::DataAsCode);
+                }
+                self.note_declaration(arguments)?;
+            }
             _ => {}
         }
         let letters = builtin::letters_of(command).unwrap_or_default();
@@ -183,7 +206,7 @@ impl Facts {
                 Text::Word(word) if names => self.note_array(word)?,
                 Text::Attached(text) if names => self.note_array(&Word::literal(text))?,
                 // It may be several words, and the last of them names.
-                Text::Word(word) if is_many(word) && !self.is_numeric(word) => {
+                Text::Word(word) if is_many(word) && !self.counts_as_number(word) => {
                     return Err(Reason::DataAsCode);
                 }
                 _ => {}
@@ -197,12 +220,28 @@ impl Facts {
     }
 
     /// Whether `wait` may be told the name of a variable: by an option, or by a word that turns out to be one.
-    fn may_name(&self, arguments: &[Word]) -> bool {
-        let names = |word: &Word| match word.value.as_deref() {
+    fn may_name(&mut self, arguments: &[Word]) -> bool {
+        arguments.iter().any(|word| match word.value.as_deref() {
             Some(value) => value.starts_with('-') && value.contains('p'),
-            None => !self.is_numeric(word) && (arguments.len() > 1 || is_many(word)),
-        };
-        arguments.iter().any(names)
+            None => is_many(word) && !self.counts_as_number(word) || self.may_be_option(word),
+        })
+    }
+
+    /// Whether an unknown word may become an option.
+    fn may_be_option(&mut self, word: &Word) -> bool {
+        word.value.is_none() && !begins_otherwise(word) && !self.counts_as_number(word)
+    }
+
+    /// Whether a word becomes a number. What it copies that from is evaluated as if arithmetic did it.
+    fn counts_as_number(&mut self, word: &Word) -> bool {
+        self.evaluated.extend(self.known_number(word));
+        self.is_numeric(word)
+    }
+
+    /// The variable that holds a number, and that is all of a word.
+    fn known_number(&self, word: &Word) -> Option<Box<str>> {
+        let name = word.raw.trim_matches('"').strip_prefix('$')?;
+        self.is_number(name).then(|| name.into())
     }
 
     /// What is declared with a value: an array evaluates that, if it begins with a parenthesis.
@@ -249,6 +288,7 @@ impl Facts {
         };
         let subscript = subscript.split(']').next().unwrap_or_default();
         let variable = subscript.strip_prefix('$').unwrap_or(subscript);
+        self.arrays.insert(name.into());
         if matches!(subscript, "@" | "*") || is_number(subscript) {
             return self.give(name);
         }
@@ -274,10 +314,8 @@ impl Facts {
             Some(value) if value.starts_with("-v") => Err(Reason::DataAsCode),
             Some("--") => Ok(()),
             Some(_) => Ok(()),
-            None if first.raw.trim_start_matches('"').starts_with(['$', '`', '{', '*', '?', '[']) => {
-                Err(Reason::DataAsCode)
-            }
-            None => Ok(()),
+            None if begins_otherwise(first) => Ok(()),
+            None => Err(Reason::DataAsCode),
         }
     }
 
@@ -286,7 +324,7 @@ impl Facts {
         let mut names_variable = false;
         let mut was_data = false;
         for argument in arguments {
-            let is_data = argument.flags.dynamic && !self.is_numeric(argument);
+            let is_data = argument.flags.dynamic && !self.counts_as_number(argument);
             if may_match_option(argument) || names_variable && argument.value.is_none() {
                 return Err(Reason::DataAsCode);
             }
@@ -296,14 +334,10 @@ impl Facts {
             if is_data && (was_data || is_many(argument)) {
                 return Err(Reason::DataAsCode);
             }
-            if argument.flags.dynamic
-                && !is_data
-                && let Some(name) = argument.raw.trim_matches('"').strip_prefix('$')
-                && self.is_number(name)
-            {
-                self.evaluated.insert(name.into());
-            }
-            names_variable = matches!(argument.value.as_deref(), Some("-v" | "-R"));
+            names_variable = match argument.value.as_deref() {
+                Some(value) => matches!(value, "-v" | "-R"),
+                None => self.may_be_option(argument),
+            };
             was_data = is_data;
         }
         Ok(())
@@ -391,10 +425,22 @@ fn is_many(word: &Word) -> bool {
     word.flags.splits || word.flags.dynamic && holds_all(&word.raw)
 }
 
+/// Whether a word certainly begins with something other than a `-`: what stands there is no expansion.
+fn begins_otherwise(word: &Word) -> bool {
+    let is_text = |text: &str| {
+        let mut rest = text.chars();
+        match rest.next() {
+            Some('\\') => !matches!(rest.next(), Some('\n') | None),
+            first => first.is_some_and(|first| !matches!(first, '-' | '$' | '`' | '"')),
+        }
+    };
+    keeps_first(word) || word.raw.strip_prefix('"').is_some_and(is_text)
+}
+
 /// Whether a file that is called `-v` or `-R` may come of a pattern.
 fn may_match_option(argument: &Word) -> bool {
     let raw = &argument.raw;
-    let starts = raw.starts_with(['*', '?', '[', '-', '{', '"', '\'']);
+    let starts = raw.starts_with(['*', '?', '[', '-', '{', '"', '\'', '\\', '$']);
     argument.flags.glob && starts && raw.ends_with(['*', '?', ']', 'v', 'R', '}', '"', '\''])
 }
 

@@ -325,16 +325,17 @@ impl<'a> Reader<'a> {
     /// The words after `in`; whether all of them are numbers.
     fn for_words(&mut self) -> Result<bool> {
         self.take_keyword("in")?;
-        let mut numeric = true;
+        let (mut numeric, mut is_empty) = (true, true);
         loop {
             self.skip_blanks()?;
             match self.peek() {
-                Some(b';' | b'\n') => return Ok(numeric),
+                Some(b';' | b'\n') => return Ok(numeric && !is_empty),
                 None => return Err(Reason::Unclosed),
                 Some(b'#') => return Err(Reason::Syntax),
                 _ => {}
             }
             let words = self.word(Kind::Argument)?;
+            is_empty = false;
             numeric &= words.iter().all(|word| word.value.as_deref().is_some_and(super::data::is_number));
         }
     }

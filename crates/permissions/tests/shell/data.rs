@@ -55,6 +55,13 @@ fn arithmetic_over_data() {
         "i=1; read -pn i < f; echo $((i))",
         "i=1; read -p'n' i < f; echo $((i))",
         "i=1; read -a i < f; echo $((i))",
+        // A copy is what it was copied from, whenever that changes.
+        "y=1; y='a[$(rm prey)]'; x=$y; echo $((x))",
+        "y=1; read -r y < f; x=$y; [[ $x -eq 1 ]]",
+        "i=0; while read -r l; do n=$i; i=$l; echo $((n)); done < f",
+        "for n in 1 2; do m=$n; done; n='a[$(rm prey)]'; m=$n; echo $((m))",
+        "l=5; l='1 a[$(rm prey)]'; read -t $l x",
+        "for x in; do :; done; echo $((x))",
         "i=1; compgen -V i -W \"$x\"; echo $((i))",
     ] {
         assert_eq!(reason(line), Some(Reason::ArithmeticOnData), "{line}");
@@ -63,6 +70,11 @@ fn arithmetic_over_data() {
         "set -- 'a[$(rm prey)]'; echo $(($1))",
         "echo $((`rm prey`))",
         "(($(rm prey)))",
+        // One name is made of two.
+        "a1='b[$(rm prey)]'; a=1; x=1; echo $((a$x))",
+        "a1='b[$(rm prey)]'; a=1; x=1; ((a${x}))",
+        "a0='b[$(rm prey)]'; a=1; echo $((a$?))",
+        "a0='b[$(rm prey)]'; for ((a=0; a$?<1; a++)); do :; done",
         // Nobody who looks at the commands would see these variables being set.
         "((PATH = 1)); npm test",
         "echo $((PATH=1)); npm test",
@@ -168,6 +180,28 @@ fn names_with_subscripts() {
         "declare -a a; typeset a=$v",
         "declare PIPESTATUS=\"$v\"",
         "declare DIRSTACK='($(rm prey))'",
+        "declare 'a[0]=1'; declare a='($(rm prey))'",
+        "printf -v 'a[0]' x; declare a=\"$v\"",
+        "typeset 'a[1]+=2' a='($(rm prey))'",
+        // A declaration that bash does not take for one splits its value.
+        "v='1 b[$(rm prey)]=2'; \\declare A=$v",
+        "v='1 b[$(rm prey)]=2'; 'typeset' A=$v",
+        "v='1 b[$(rm prey)]=2'; command declare A=$v",
+        "v='1 b[$(rm prey)]=2'; builtin export A=$v",
+        // A word turns out to be an option.
+        "x=-v; [ \"$x\" 'a[$(rm prey)]' ]",
+        "set -- -v; test \"$1\" 'a[$(rm prey)]'",
+        "[ \"$(echo -v)\" 'a[$(rm prey)]' ]",
+        "x=v; [ \"-$x\" 'a[$(rm prey)]' ]",
+        "x=-v; [ 1 = 1 -a \"${x}\" 'a[$(rm prey)]' ]",
+        "x=-v; y='a[$(rm prey)]'; [ ! \"$x\" 'b[y]' ]",
+        "[ \\-? 'a[$(rm prey)]' ]",
+        "x='-npa[$(rm prey)]'; wait \"$x\"",
+        "x='a[$(rm prey)]'; wait \"-np$x\"",
+        "printf \"-v$x\" hi",
+        "printf -v\"$x\" hi",
+        "x=v; y='a[$(rm prey)]'; printf \"-$x\" 'b[y]' z",
+        "printf \\-? \"$y\" z",
         // One word in quotes becomes several.
         "a=(-v 'k[$(rm prey)]'); [ \"${a[@]}\" ]",
         "test 1 = \"${a[@]:0}\"",
@@ -246,7 +280,12 @@ fn names_without() {
         "f() { local x=\"$1\" y=$2; }",
         "declare -r version=\"$(git describe)\"",
         "declare -a list; declare -A map",
-        "wait \"$pid\"",
+        "x=1; y=$x; echo $((x + y))",
+        "[ \"$x\" = '[a]' ]",
+        "[ ! -f \"$x\" ]",
+        "[ \"x$1\" = x ]",
+        "printf \"\\n%s $x\\n\" a",
+        "printf \"(%s) $x\" a",
     ] {
         assert_eq!(reason(line), None, "{line}");
     }
