@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use crate::testing::{NameServer, endpoint, network};
     use std::net::Ipv4Addr;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpSocket};
 
     /// Rules that do not change.
     fn fixed(network: NetworkPolicy) -> watch::Receiver<Arc<IndexedNetwork>> {
@@ -220,14 +220,13 @@ mod tests {
         (said, gate.violations().listed())
     }
 
-    /// A port of loopback on which nobody listens: only the other end of a connection is bound to it.
-    struct Unused(u16, #[expect(dead_code, reason = "held, so that the port stays taken")] [TcpStream; 2]);
+    /// A port of loopback on which nobody listens, and from which nobody dials: it is taken as long as the value lives.
+    struct Unused(u16, #[expect(dead_code, reason = "held, so that the port stays taken")] TcpSocket);
 
-    async fn unused_port(listener: &TcpListener) -> Unused {
-        let address = listener.local_addr().expect("bound");
-        let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
-        let (ours, theirs) = (ours.expect("connected"), theirs.expect("accepted").0);
-        Unused(ours.local_addr().expect("connected").port(), [ours, theirs])
+    fn unused_port() -> Unused {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a port");
+        Unused(socket.local_addr().expect("bound").port(), socket)
     }
 
     #[tokio::test]
@@ -332,8 +331,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_port_where_nobody_listens_is_no_violation() {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a listener");
-        let unused = unused_port(&listener).await;
+        let unused = unused_port();
         let lookup = Arc::new(Lookup::with_hosts("/nonexistent"));
         let asked = format!("127.0.0.1:{}", unused.0);
         let (said, violations) = outcome(&network(&["127.0.0.1"], &[]), &lookup, &asked).await;
